@@ -1,0 +1,242 @@
+"""Anything that holds a table becomes a Polars frame with our column names and dtypes."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+import polars as pl
+
+from rankframe.errors import DataError, listed
+from rankframe.frames.schemas import Column, Schema
+
+Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
+
+_EXACT_INTEGER = 2**53  # the largest magnitude up to which every integer is a Float64 of its own
+
+
+@runtime_checkable
+class ArrowStream(Protocol):
+    """Anything that exports the Arrow C stream: pyarrow, DuckDB, pandas, Ibis, ..."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+
+def table_frame(source: object, where: str) -> pl.DataFrame | pl.LazyFrame | None:
+    """The Polars frame of an object that holds a table, or None where it is no table.
+
+    Polars frames are returned as they are, LazyFrames lazy. pandas frames keep a named index as columns;
+    everything else with an Arrow C stream is taken through it. A list of records (mappings) is a table too.
+    """
+    if isinstance(source, (pl.DataFrame, pl.LazyFrame)):
+        return source
+    if type(source).__module__.partition(".")[0] == "pandas":
+        return _pandas_frame(source, where)
+    if isinstance(source, ArrowStream):
+        return pl.DataFrame(source)
+    if isinstance(source, Sequence) and source and all(isinstance(row, Mapping) for row in source):
+        return record_frame(source, where)
+    return None
+
+
+def _pandas_frame(source: Any, where: str) -> pl.DataFrame:
+    named = [name for name in source.index.names if name is not None]
+    try:
+        return pl.from_pandas(source, include_index=bool(named))
+    except (TypeError, ValueError) as error:  # pyarrow's errors for an object column of mixed types are among them
+        mixed = [name for name in source.columns if source[name].map(type).nunique() > 1]
+        raise DataError(
+            f"{where}: the pandas column {listed(mixed)} mixes types ({error}); "
+            f'make it text first, as in frame["{mixed[0] if mixed else "doc_id"}"].astype(str)'
+        ) from error
+
+
+def record_frame(records: Sequence[Mapping[str, Any]], where: str) -> pl.DataFrame:
+    """A frame of records: every key of any record is a column, null where a record lacks it.
+
+    Whole numbers that stand among text in an id column become text; other mixtures are an error.
+    """
+    names = list(dict.fromkeys(key for record in records for key in record))
+    columns = []
+    for name in names:
+        values = [record.get(name) for record in records]
+        try:
+            columns.append(pl.Series(name, values, strict=True))
+        except (TypeError, pl.exceptions.PolarsError):
+            columns.append(_mixed_column(name, values, where))
+    return pl.DataFrame(columns)
+
+
+def _mixed_column(name: str, values: list[Any], where: str) -> pl.Series:
+    """A column whose values are not of one Python type: text and whole numbers, or nested values of many shapes."""
+    if all(value is None or isinstance(value, (str, int)) and not isinstance(value, bool) for value in values):
+        return pl.Series(name, [None if value is None else str(value) for value in values], dtype=pl.String)
+    try:
+        return pl.Series(name, values, strict=False)
+    except (TypeError, pl.exceptions.PolarsError) as error:
+        raise DataError(f"{where}: the values of {name!r} are of types that no column can hold: {error}") from error
+
+
+def conform(frame: Frame, schema: Schema, where: str, columns: Mapping[str, str] | None = None) -> Frame:
+    """`frame` with the names and dtypes of `schema`, its known columns first; metadata columns are kept.
+
+    Lazy in, lazy out. Ids of integer, Categorical or Enum type become text. Text that stands for a number is
+    parsed. A dtype that cannot mean the column is an error.
+    """
+    present = frame.collect_schema()
+    renames = schema.names(present.names(), columns=columns, where=where)
+    if renames:
+        frame = frame.rename(renames)
+        present = frame.collect_schema()
+    known = [column for column in schema.columns if column.name in present]
+    casts = [cast for column in known if (cast := _cast(column, present[column.name], where)) is not None]
+    if casts:
+        frame = _exact_numbers(frame, known, where)
+        cast = frame.lazy().with_columns(casts)
+        frame = cast if isinstance(frame, pl.LazyFrame) else cast.collect()
+    first = [column.name for column in known]
+    order = [*first, *(name for name in present.names() if name not in first)]
+    return frame if order == present.names() else frame.select(order)
+
+
+def scored_by_rank(frame: Frame, columns: Mapping[str, str] | None, where: str) -> Frame:
+    """A run that has ranks and no scores gets score = -rank; any other is returned as it is."""
+    names = frame.collect_schema().names()
+    if "score" in names or "rank" not in names or "score" in (columns or {}).values():
+        return frame
+    dtype = frame.collect_schema()["rank"]
+    if dtype != pl.String and not dtype.is_numeric() and dtype != pl.Null:
+        raise DataError(f"{where}: 'rank' is {dtype}, not a number, and there is no score")
+    rank = pl.col("rank") if dtype.is_numeric() else _parsed(pl.col("rank").cast(pl.String), "rank", where)
+    return frame.with_columns(score=-rank.cast(pl.Float64))
+
+
+def _cast(column: Column, dtype: pl.DataType, where: str) -> pl.Expr | None:
+    """The expression that turns a column into its kind, None where it is so already."""
+    target = pl.Float64() if column.kind == "number" else pl.String()
+    if dtype == target:
+        return None
+    col = pl.col(column.name)
+    if dtype == pl.Null:
+        return col.cast(target)
+    if column.kind == "number":
+        if dtype == pl.String:
+            return _parsed(col, column.name, where)
+        if not dtype.is_numeric():
+            raise DataError(f"{where}: {column.name!r} is {dtype}, not a number; cast it before")
+        return col.cast(target)
+    if dtype.is_float() and column.kind == "id":
+        raise DataError(
+            f"{where}: {column.name!r} is {dtype}: ids are text, and whole numbers turn into floats where one is "
+            f"missing (1 became 1.0); drop the missing rows and cast to an integer or to text before"
+        )
+    if dtype.is_integer() or isinstance(dtype, (pl.Categorical, pl.Enum)):
+        return col.cast(target)
+    raise DataError(f"{where}: {column.name!r} is {dtype}, which is not text; cast it to text before")
+
+
+def _parsed(col: pl.Expr, name: str, where: str) -> pl.Expr:
+    """Text parsed as Float64; a value that is no number raises when the expression runs."""
+
+    def parse(text: pl.Series) -> pl.Series:
+        number = text.str.strip_chars().cast(pl.Float64, strict=False)
+        wrong = text.filter(number.is_null() & text.is_not_null())
+        if len(wrong):
+            raise DataError(
+                f"{where}: {name!r} holds {len(wrong):,} values that are not numbers, such as {listed(wrong)}"
+            )
+        return number
+
+    return col.map_batches(parse, return_dtype=pl.Float64)
+
+
+def _exact_numbers(frame: Frame, known: Iterable[Column], where: str) -> Frame:
+    """Refuse whole numbers that Float64 would round, where the frame is at hand to be looked at."""
+    if isinstance(frame, pl.DataFrame):
+        for column in known:
+            values = frame[column.name]
+            if column.kind == "number" and values.dtype.is_integer():
+                largest = max(abs(int(values.min() or 0)), abs(int(values.max() or 0)))  # type: ignore[call-overload]  # a stub says min() may be a date
+                if largest > _EXACT_INTEGER:
+                    raise DataError(
+                        f"{where}: {column.name!r} holds {largest}, which Float64 would round (exact up to 2**53), "
+                        f"so different values could tie; scale the numbers down before"
+                    )
+    return frame
+
+
+def nested_columns(
+    source: Mapping[Any, Any], value: str, where: str
+) -> tuple[pl.DataFrame, list[str]]:
+    """The frame of a mapping query -> {document: number}, and the queries whose mapping is empty.
+
+    Columns: query_id String, doc_id String, `value` Float64. Whole-number keys become text.
+    """
+    for query, docs in source.items():
+        if not isinstance(docs, Mapping):
+            raise DataError(
+                f"{where}: query {query!r} holds a {type(docs).__name__}; expected a mapping "
+                f'query -> {{document: {value}}}, as in {{"q1": {{"d1": 1.0}}}}'
+            )
+    queries = id_series("query_id", list(source), where)
+    lengths = pl.Series([len(docs) for docs in source.values()], dtype=pl.UInt32)
+    frame = pl.DataFrame(
+        [
+            queries.gather(pl.int_range(len(queries), dtype=pl.UInt32, eager=True).repeat_by(lengths).explode(empty_as_null=False))
+            if len(queries)
+            else queries,
+            id_series("doc_id", [doc for docs in source.values() for doc in docs], where),
+            number_series(value, source, where),
+        ]
+    )
+    return frame, queries.filter(lengths == 0).to_list()
+
+
+def id_series(name: str, values: list[Any], where: str) -> pl.Series:
+    """Ids from Python values: text as it is, whole numbers as text; anything else is an error."""
+    try:
+        ids = pl.Series(name, values, dtype=pl.String, strict=True)
+    except (TypeError, pl.exceptions.PolarsError):
+        ids = pl.Series(name, [_id_text(name, value, where) for value in values], dtype=pl.String)
+    if ids.null_count():
+        raise DataError(f"{where}: {name!r} holds None; an id is text or a whole number")
+    return ids
+
+
+def _id_text(name: str, value: object, where: str) -> str:
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool):
+        return str(int(value))
+    raise DataError(f"{where}: {name!r} holds {value!r} ({type(value).__name__}); an id is text or a whole number")
+
+
+def number_series(name: str, source: Mapping[Any, Mapping[Any, Any]], where: str) -> pl.Series:
+    """The numbers of a nested mapping in its order; what is no number is an error with its place."""
+    values = [number for docs in source.values() for number in docs.values()]
+    if all(type(number) is float for number in values):  # the common case, and the only one that needs no look
+        return pl.Series(name, values, dtype=pl.Float64, strict=True)
+    for query, docs in source.items():
+        for doc, number in docs.items():
+            if isinstance(number, bool) or number is not None and not isinstance(number, numbers.Real):
+                raise DataError(
+                    f"{where}: query {query!r}, document {doc!r}: {name} is {number!r} "
+                    f"({type(number).__name__}), not a number"
+                )
+            if isinstance(number, numbers.Integral) and abs(int(number)) > _EXACT_INTEGER:
+                raise DataError(
+                    f"{where}: query {query!r}, document {doc!r}: {name} {number} is more than Float64 holds exactly"
+                )
+    return pl.Series(name, [None if number is None else float(number) for number in values], dtype=pl.Float64)
+
+
+def text_columns(source: Mapping[Any, Any], key: str, where: str) -> pl.DataFrame:
+    """The frame of a mapping id -> text, or id -> record; `key` names the id column."""
+    ids = id_series(key, list(source), where)
+    values = list(source.values())
+    if all(isinstance(value, str) for value in values):
+        return pl.DataFrame([ids, pl.Series("text", values, dtype=pl.String)])
+    if all(isinstance(value, Mapping) for value in values):
+        return pl.DataFrame([ids, *record_frame(values, where)])
+    raise DataError(f"{where}: the values of a mapping are all text, or all records such as {{'title': .., 'text': ..}}")

@@ -1,0 +1,74 @@
+"""The ledger: one vocabulary for everything that a result leaves out, repairs on request or warns of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from rankframe.errors import EXAMPLES
+
+REASONS: dict[str, str] = {
+    "missing_query": "judged query without a row in the run",
+    "no_results": "query that was asked and returned nothing",
+    "unjudged_query": "query of the run without any judgment",
+    "no_relevant": "judged query without a relevant document",
+    "not_asked": "judged query outside of the given queries",
+    "failed_query": "query whose retrieval failed",
+    "tie_at_cutoff": "query whose ranking is cut inside a tie at the largest cutoff asked",
+    "rank_contradicts_score": "query whose rank column orders documents against their scores",
+    "self_hit_dropped": "run row dropped because the document is the query itself",
+    "duplicate": "run row that repeats a (query, document) pair",
+    "duplicate_dropped": "run row dropped on request because its pair stands there with a better score",
+    "invalid": "row with a null id, or a null or NaN number",
+    "invalid_dropped": "row dropped on request because of a null id, or a null or NaN number",
+    "repeated_judgment": "judgment that stands there more than once with the same grade",
+    "conflicting_judgment": "pair that is judged with different grades",
+    "conflict_resolved": "pair judged with different grades, of which the highest was kept on request",
+    "not_in_corpus": "document that the corpus does not have",
+    "not_in_queries": "query id that the queries do not have",
+    "without_metadata": "scored id for which joined metadata has no row",
+    "metadata_without_scores": "id of joined metadata that was not scored",
+    "empty_text": "document or query whose text is empty",
+}
+"""Every reason that a ledger row can give, with what it counts."""
+
+SCHEMA = pl.Schema({"run_id": pl.String, "reason": pl.String, "count": pl.Int64, "examples": pl.List(pl.String)})
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One row of a ledger: how many things of which kind, with up to five examples."""
+
+    reason: str
+    count: int
+    examples: tuple[str, ...] = ()
+    run_id: str | None = None
+
+    def of(self, run_id: str) -> Note:
+        """The same note, said of one run."""
+        return replace(self, run_id=run_id)
+
+
+def note(reason: str, examples: Sequence[str] | pl.Series, count: int | None = None) -> Note:
+    """A note whose count is the number of `examples` unless given, of which the first few are kept."""
+    if reason not in REASONS:
+        raise KeyError(reason)
+    return Note(reason, len(examples) if count is None else count, tuple(examples[:EXAMPLES]))
+
+
+def ledger_frame(notes: Iterable[Note]) -> pl.DataFrame:
+    """The notes that count anything, as a frame sorted by run and reason.
+
+    Columns: run_id String (null where it is said of the judgments), reason String, count Int64,
+    examples List(String). Without notes: no rows.
+    """
+    rows = [(n.run_id, n.reason, n.count, list(n.examples)) for n in notes if n.count]
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row").sort("run_id", "reason", nulls_last=False)
+
+
+def pairs(frame: pl.DataFrame) -> list[str]:
+    """The (query, document) pairs of the first rows, as text for examples."""
+    head = frame.select("query_id", "doc_id").head(EXAMPLES)
+    return [f"({query}, {doc})" for query, doc in head.iter_rows()]

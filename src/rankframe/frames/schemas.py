@@ -1,0 +1,93 @@
+"""The shapes of the frames that rankframe reads: which columns, of which kind, under which other names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from rankframe.errors import DataError, listed
+
+Kind = Literal["id", "number", "text"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: ids are compared as text, numbers are Float64, text is String."""
+
+    name: str
+    kind: Kind
+    aliases: tuple[str, ...] = ()
+    required: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The known columns of one kind of frame; any further column is metadata and is kept."""
+
+    name: str
+    columns: tuple[Column, ...]
+    label: str = ""
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns if column.required)
+
+    def names(self, present: Iterable[str], *, columns: Mapping[str, str] | None, where: str) -> dict[str, str]:
+        """Which of the columns `present` are renamed to which known names.
+
+        An explicit `columns` mapping claims its targets; for the rest the name itself or one alias stands.
+        Two candidates for one column, or none for a required one, is an error that names them.
+        """
+        present = list(present)
+        renames = self._explicit(present, columns or {}, where)
+        claimed = set(renames.values())
+        for column in self.columns:
+            if column.name in claimed:
+                continue
+            found = [name for name in (column.name, *column.aliases) if name in present and name not in renames]
+            if len(found) > 1:
+                raise DataError(
+                    f"{where}: {' and '.join(map(repr, found))} both name the column {column.name!r}; "
+                    f'say which with columns={{"{found[0]}": "{column.name}"}}'
+                )
+            if found:
+                renames[found[0]] = column.name
+            elif column.required:
+                raise DataError(
+                    f"{where}: no column {column.name!r} for {self.name} among {listed(present, 12) or 'no columns'}; "
+                    f"read as {column.name}: {', '.join((column.name, *column.aliases))}; "
+                    f'anything else by columns={{"yours": "{column.name}"}}'
+                )
+        clash = {new for old, new in renames.items() if old != new} & (set(present) - set(renames))
+        if clash:
+            raise DataError(f"{where}: renaming would write over the column {listed(sorted(clash))}; rename it first")
+        return {old: new for old, new in renames.items() if old != new}
+
+    def _explicit(self, present: list[str], columns: Mapping[str, str], where: str) -> dict[str, str]:
+        unknown = [name for name in columns if name not in present]
+        if unknown:
+            raise DataError(f"{where}: columns= names {listed(unknown)}, but there are only {listed(present, 12)}")
+        targets = list(columns.values())
+        if len(set(targets)) < len(targets):
+            raise DataError(f"{where}: columns= gives the same name twice: {listed(targets, 12)}")
+        return dict(columns)
+
+
+_QUERY_ALIASES = ("qid", "query-id", "query")
+_DOC_ALIASES = ("docno", "doc", "corpus-id", "corpus_id", "docid", "_id", "id")
+_QUERY_ID = Column("query_id", "id", _QUERY_ALIASES)
+_DOC_ID = Column("doc_id", "id", _DOC_ALIASES)
+
+RUN = Schema(
+    "a run",
+    (_QUERY_ID, _DOC_ID, Column("score", "number"), Column("run_id", "id", required=False)),
+    "run",
+)
+QRELS = Schema("qrels", (_QUERY_ID, _DOC_ID, Column("relevance", "number", ("label", "rel", "score"))), "qrels")
+CORPUS = Schema("a corpus", (_DOC_ID, Column("text", "text"), Column("title", "text", required=False)), "corpus")
+QUERIES = Schema(
+    "queries",
+    (Column("query_id", "id", (*_QUERY_ALIASES, "_id", "id")), Column("text", "text")),
+    "queries",
+)

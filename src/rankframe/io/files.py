@@ -1,0 +1,122 @@
+"""Paths: what is there, how it is compressed, which format it has."""
+
+from __future__ import annotations
+
+import gzip
+from os import PathLike
+from pathlib import Path
+from typing import Literal, get_args
+
+from rankframe.errors import DataError, nearest
+
+Format = Literal["trec", "msmarco", "tsv", "csv", "json", "jsonl", "parquet"]
+
+_SUFFIXES: dict[str, Format] = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+}
+_COMPRESSED = (".gz", ".zst", ".zstd")
+_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_UNREAD = {b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"PK\x03\x04": "zip"}
+
+
+def existing(path: str | PathLike[str]) -> Path:
+    """The path, if something is there.
+
+    Raises:
+        FileNotFoundError: naming it, if not.
+        DataError: for a file compressed in a way that is not read here.
+    """
+    found = Path(path)
+    if not found.exists():
+        raise FileNotFoundError(f"no such file or folder: {found}")
+    if found.is_file():
+        start = _start(found)
+        for magic, name in _UNREAD.items():
+            if start.startswith(magic):
+                raise DataError(f"{found}: {name} is not read; gzip, zstd and plain files are")
+    return found
+
+
+def _start(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(6)
+
+
+def compression(path: Path) -> str | None:
+    """ "gzip" or "zstd" by the first bytes of the file, None where it is plain."""
+    start = _start(path)
+    return next((name for magic, name in _MAGIC.items() if start.startswith(magic)), None)
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a file, decompressed, without a byte-order mark."""
+    kind = compression(path)
+    try:
+        if kind == "gzip":
+            with gzip.open(path) as file:
+                content = file.read()
+        elif kind == "zstd":
+            import pyarrow as pa
+
+            with pa.input_stream(str(path), compression="zstd") as stream:
+                content = stream.read()
+        else:
+            content = path.read_bytes()
+    except (EOFError, OSError) as error:
+        raise DataError(f"{path}: the compressed file is damaged or cut short ({error})") from error
+    return content.removeprefix(b"\xef\xbb\xbf")
+
+
+def read_text(path: Path) -> str:
+    """The content of a file as UTF-8 text; another encoding is an error that names the line."""
+    content = read_bytes(path)
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise DataError(
+            f"{path}: line {line} is not UTF-8 (byte 0x{content[error.start]:02x}); "
+            f"convert the file, as in iconv -f latin1 -t utf-8"
+        ) from error
+
+
+def format_of(path: Path, given: str | None, default: Format) -> Format:
+    """The format: as given, else by the file's suffix, else `default`."""
+    if given is not None:
+        if given not in get_args(Format):
+            raise DataError(f"format={given!r}: {nearest(given, get_args(Format))}")
+        return given  # type: ignore[return-value]  # one of them
+    suffixes = [suffix for suffix in path.suffixes if suffix not in _COMPRESSED]
+    if path.is_dir():
+        return "parquet"
+    return _SUFFIXES.get(suffixes[-1].lower(), default) if suffixes else default
+
+
+def stem(path: Path) -> str:
+    """The name of a run that stands in this file: without compression and format suffix.
+
+    >>> stem(Path("runs/bm25.v2.trec.gz"))
+    'bm25.v2'
+    """
+    name = path.name
+    for suffix in _COMPRESSED:
+        name = name.removesuffix(suffix)
+    return Path(name).stem or name
+
+
+def compressed(path: Path, content: bytes) -> bytes:
+    """The content as the suffix of the path asks for it: gzip, zstd or plain."""
+    if path.suffix == ".gz":
+        return gzip.compress(content, mtime=0)
+    if path.suffix in (".zst", ".zstd"):
+        import pyarrow as pa
+
+        packed: bytes = pa.compress(content, codec="zstd", asbytes=True)
+        return packed
+    return content

@@ -1,0 +1,317 @@
+"""Judgments, runs, queries and corpora from anything that holds them: paths, mappings, frames of any library."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+
+import polars as pl
+
+from rankframe.errors import DataError, RankframeWarning, listed
+from rankframe.frames.checks import LINE, Duplicates, Invalid, Loaded, choice, settled_judgments, valid_ids, valid_rows
+from rankframe.frames.coerce import conform, nested_columns, record_frame, scored_by_rank, table_frame, text_columns
+from rankframe.frames.ledger import REASONS
+from rankframe.frames.schemas import CORPUS, QRELS, QUERIES, RUN, Schema
+from rankframe.io.files import Format, existing, format_of
+from rankframe.io.folders import find_qrels, find_texts
+from rankframe.io.tables import read_csv, read_json, read_jsonl, scan_csv, scan_parquet
+from rankframe.io.text import read_table
+from rankframe.io.trec import Columns, read_trec_qrels, read_trec_run
+
+
+def read_run(
+    source: object, *, format: Format | None = None, columns: Columns | None = None, invalid: Invalid = "error"
+) -> pl.DataFrame:
+    """A run as a frame.
+
+    Args:
+        source: a path (TREC text, TSV, CSV, JSON, JSON lines, Parquet or a folder of it; gzip and zstd are
+            recognised), a mapping query -> {document: score}, or a frame: Polars, pandas, pyarrow, anything with an
+            Arrow stream.
+        format: what a file holds, where neither its suffix nor its first line says so; "msmarco" for three columns
+            that end in a rank.
+        columns: your column names -> ours, or the names of a text file's columns in their order.
+        invalid: "error" refuses malformed lines, null ids, and null or NaN scores; "drop" leaves them out with a
+            warning that counts them.
+
+    Returns:
+        query_id, doc_id String, score Float64, then whatever else there is: rank and tag of a TREC file, run_id,
+        metadata. Rows as they stand. A source with `rank` and no `score` gets score = -rank. No rows for an empty one.
+
+    Raises:
+        FileNotFoundError: for a path where nothing is.
+        DataError: for input that cannot be read as it is; the message names the place and what resolves it.
+
+    >>> read_run({"q1": {"d1": 2.0, "d2": 1.0}}).rows()
+    [('q1', 'd1', 2.0), ('q1', 'd2', 1.0)]
+    """
+    return _told(load_run(source, format=format, columns=columns, invalid=invalid))
+
+
+def read_qrels(
+    source: object,
+    *,
+    format: Format | None = None,
+    columns: Columns | None = None,
+    split: str | None = None,
+    iteration: bool = False,
+    invalid: Invalid = "error",
+    duplicates: Duplicates = "error",
+) -> pl.DataFrame:
+    """Judgments as a frame.
+
+    Args:
+        source: a path (TREC four columns; BEIR three columns with or without a header; CSV, JSON, JSON lines,
+            Parquet; gzip and zstd are recognised), a BEIR folder, a mapping query -> {document: grade}, or a frame.
+        format: what a file holds, where its suffix misleads.
+        columns: your column names -> ours, or the names of a text file's columns in their order.
+        split: which judgments of a BEIR folder, by name ("test", "dev", "train").
+        iteration: keep the second column of a TREC file.
+        invalid: "error" refuses malformed lines, null ids and grades that are no finite number; "drop" leaves them
+            out with a warning that counts them.
+        duplicates: "error" refuses pairs with different grades; "best" keeps the highest with a warning.
+
+    Returns:
+        query_id, doc_id String, relevance Float64, then metadata. Rows as they stand; no rows for an empty source.
+
+    Raises:
+        FileNotFoundError: for a path where nothing is.
+        DataError: for input that cannot be read as it is; the message names the place and what resolves it.
+
+    >>> read_qrels({"q1": {"d1": 2, "d2": 0}}).rows()
+    [('q1', 'd1', 2.0), ('q1', 'd2', 0.0)]
+    """
+    loaded = load_qrels(source, format=format, columns=columns, split=split, iteration=iteration, invalid=invalid)
+    settled = settled_judgments(loaded, duplicates)  # refuses conflicts
+    if duplicates == "best" and settled.frame.height < loaded.frame.height:
+        loaded = settled
+    return _told(loaded)
+
+
+def read_queries(
+    source: object, *, format: Format | None = None, columns: Columns | None = None, invalid: Invalid = "error"
+) -> pl.DataFrame:
+    """Queries as a frame: query_id, text String, then all metadata.
+
+    `source` is a path (JSON lines, TSV, CSV, JSON, Parquet), a BEIR folder, a mapping id -> text, or a frame.
+    Other arguments and errors as in `read_run`; a record without an id is an error.
+
+    >>> read_queries({"q1": "red kite"}).rows()
+    [('q1', 'red kite')]
+    """
+    return _told(load_texts(source, QUERIES, format=format, columns=columns, invalid=invalid))
+
+
+def read_corpus(
+    source: object, *, format: Format | None = None, columns: Columns | None = None, invalid: Invalid = "error"
+) -> pl.DataFrame:
+    """A corpus as a frame: doc_id, text String, title String where there is one, then all metadata.
+
+    `source` is a path (JSON lines, TSV, CSV, JSON, Parquet), a BEIR folder, a mapping id -> text or id ->
+    {"title": .., "text": ..}, or a frame. Other arguments and errors as in `read_run`.
+
+    >>> read_corpus({"d1": {"title": "Kites", "text": "A red kite."}}).columns
+    ['doc_id', 'text', 'title']
+    """
+    return _told(load_texts(source, CORPUS, format=format, columns=columns, invalid=invalid))
+
+
+def scan_run(source: object, *, format: Format | None = None, columns: Columns | None = None) -> pl.LazyFrame:
+    """`read_run`, lazily where the source allows it (Parquet, CSV, LazyFrames); rows are checked when evaluated."""
+    lazy = _scan(source, RUN, format, columns)
+    return read_run(source, format=format, columns=columns).lazy() if lazy is None else lazy
+
+
+def scan_qrels(source: object, *, format: Format | None = None, columns: Columns | None = None) -> pl.LazyFrame:
+    """`read_qrels`, lazily where the source allows it; see `scan_run`."""
+    lazy = _scan(source, QRELS, format, columns)
+    return read_qrels(source, format=format, columns=columns).lazy() if lazy is None else lazy
+
+
+def scan_queries(source: object, *, format: Format | None = None, columns: Columns | None = None) -> pl.LazyFrame:
+    """`read_queries`, lazily where the source allows it; see `scan_run`."""
+    lazy = _scan(source, QUERIES, format, columns)
+    return read_queries(source, format=format, columns=columns).lazy() if lazy is None else lazy
+
+
+def scan_corpus(source: object, *, format: Format | None = None, columns: Columns | None = None) -> pl.LazyFrame:
+    """`read_corpus`, lazily where the source allows it; see `scan_run`."""
+    lazy = _scan(source, CORPUS, format, columns)
+    return read_corpus(source, format=format, columns=columns).lazy() if lazy is None else lazy
+
+
+def load_run(
+    source: object,
+    *,
+    format: Format | None = None,
+    columns: Columns | None = None,
+    invalid: Invalid = "error",
+    only: tuple[str, ...] | None = None,
+) -> Loaded:
+    """A run with where it came from and what was left out of it; `only` these columns of a Parquet file."""
+    choice("invalid", invalid, ("error", "drop"))
+    loaded = _load(source, RUN, format, columns, invalid, only)
+    return valid_rows(loaded, "score", invalid)
+
+
+def load_qrels(
+    source: object,
+    *,
+    format: Format | None = None,
+    columns: Columns | None = None,
+    split: str | None = None,
+    iteration: bool = False,
+    invalid: Invalid = "error",
+) -> Loaded:
+    """Judgments with where they came from and what was left out of them; repeated pairs still stand there."""
+    choice("invalid", invalid, ("error", "drop"))
+    if isinstance(source, (str, PathLike)) and (folder := existing(source)).is_dir():
+        paths = find_qrels(folder, split)
+        source = paths[0] if len(paths) == 1 else pl.concat([scan_parquet(path) for path in paths])
+    elif split is not None:
+        raise DataError(f"split={split!r} goes with a BEIR folder; the source is {source!r:.80}")
+    loaded = valid_rows(_load(source, QRELS, format, columns, invalid), "relevance", invalid)
+    if not iteration and isinstance(source, (str, PathLike)):
+        loaded.frame = loaded.frame.drop("iteration", strict=False)
+    return loaded
+
+
+def load_texts(
+    source: object, schema: Schema, *, format: Format | None = None, columns: Columns | None = None, invalid: Invalid = "error"
+) -> Loaded:
+    """A corpus or queries with where they came from and what was left out of them."""
+    choice("invalid", invalid, ("error", "drop"))
+    if isinstance(source, (str, PathLike)) and (folder := existing(source)).is_dir() and format is None:
+        source = find_texts(folder, "corpus" if schema is CORPUS else "queries")
+    return valid_ids(_load(source, schema, format, columns, invalid), schema.columns[0].name, invalid)
+
+
+def _told(loaded: Loaded) -> pl.DataFrame:
+    """The frame for the caller; what it cannot say itself is warned of."""
+    for note in loaded.notes:
+        warnings.warn(
+            f"{loaded.where}: {REASONS[note.reason]}: {note.count:,}, such as {listed(note.examples)}",
+            RankframeWarning,
+            stacklevel=3,
+        )
+    if loaded.no_results:
+        warnings.warn(
+            f"{loaded.where}: {len(loaded.no_results):,} queries have no results ({listed(loaded.no_results)}), which no "
+            f"row can say; give the mapping itself to evaluate",
+            RankframeWarning,
+            stacklevel=3,
+        )
+    return loaded.frame.drop(LINE, strict=False)
+
+
+def _load(
+    source: object,
+    schema: Schema,
+    format: Format | None,
+    columns: Columns | None,
+    invalid: Invalid,
+    only: tuple[str, ...] | None = None,
+) -> Loaded:
+    if isinstance(source, (str, PathLike)):
+        return _load_path(existing(source), schema, format, columns, invalid, only)
+    where = schema.label
+    if isinstance(source, Mapping):
+        return _load_mapping(source, schema, where)
+    frame = table_frame(source, where)
+    if frame is None:
+        raise DataError(
+            f"{where}: a {type(source).__name__} holds no table; expected a path, a mapping, or a frame (Polars, pandas, "
+            f"pyarrow, a list of records)"
+        )
+    return Loaded(_conformed(frame, schema, where, columns, only), where)
+
+
+def _load_mapping(source: Mapping[object, object], schema: Schema, where: str) -> Loaded:
+    if schema in (RUN, QRELS):
+        frame, empty = nested_columns(source, schema.columns[2].name, where)
+        return Loaded(frame, where, no_results=empty)
+    return Loaded(conform(text_columns(source, schema.columns[0].name, where), schema, where), where)
+
+
+def _load_path(
+    path: Path,
+    schema: Schema,
+    format: Format | None,
+    columns: Columns | None,
+    invalid: Invalid,
+    only: tuple[str, ...] | None,
+) -> Loaded:
+    where = str(path)
+    frame: pl.DataFrame | pl.LazyFrame
+    match format_of(path, format, "trec" if schema in (RUN, QRELS) else "jsonl"):
+        case "parquet":
+            frame, notes = scan_parquet(path), []
+        case "csv":
+            frame, notes = read_csv(path, schema, _mapping(columns, where)), []
+        case "jsonl":
+            frame, notes = read_jsonl(path, invalid)
+        case "json":
+            value = read_json(path)
+            if isinstance(value, Mapping):
+                return _load_mapping(value, schema, where)
+            if not isinstance(value, list) or not all(isinstance(record, Mapping) for record in value):
+                raise DataError(f"{path}: a JSON file holds a mapping or a list of records; see read_{schema.label}")
+            frame, notes = record_frame(value, where), []
+        case kind if schema is RUN:
+            frame, notes = read_trec_run(path, columns, invalid, msmarco=kind == "msmarco")
+        case _ if schema is QRELS:
+            frame, notes = read_trec_qrels(path, columns, invalid)
+        case _:
+            frame, notes = read_table(path, schema, columns, invalid)
+    return Loaded(_conformed(frame, schema, where, _renames(columns), only), where, notes)
+
+
+def _conformed(
+    frame: pl.DataFrame | pl.LazyFrame,
+    schema: Schema,
+    where: str,
+    columns: Columns | None,
+    only: tuple[str, ...] | None = None,
+) -> pl.DataFrame:
+    """The frame with our names and dtypes, in memory."""
+    renames = _mapping(columns, where)
+    if schema is RUN:
+        frame = scored_by_rank(frame, renames, where)
+    frame = conform(frame, schema, where, renames)
+    if only is not None:
+        frame = frame.select([name for name in only if name in frame.collect_schema()])
+    return frame.collect() if isinstance(frame, pl.LazyFrame) else frame
+
+
+def _renames(columns: Columns | None) -> Mapping[str, str] | None:
+    """The mapping among the two forms of `columns`; a list of names was used when the lines were read."""
+    return columns if isinstance(columns, Mapping) else None
+
+
+def _mapping(columns: Columns | None, where: str) -> Mapping[str, str] | None:
+    if columns is None or isinstance(columns, Mapping):
+        return columns
+    raise DataError(f'{where}: columns= is a mapping here, as in {{"yours": "query_id"}}; a list is for text without a header')
+
+
+def _scan(
+    source: object, schema: Schema, format: Format | None, columns: Columns | None
+) -> pl.LazyFrame | None:
+    """The source as a conformed LazyFrame, None where it can only be read whole."""
+    if isinstance(source, pl.LazyFrame):
+        frame, where = source, schema.label
+    elif isinstance(source, (str, PathLike)):
+        path = existing(source)
+        kind = format_of(path, format, "trec")
+        if kind not in ("parquet", "csv") or (path.is_dir() and not any(path.rglob("*.parquet"))):
+            return None
+        where = str(path)
+        frame = scan_parquet(path) if kind == "parquet" else scan_csv(path, schema, _mapping(columns, where))
+    else:
+        return None
+    renames = _mapping(columns, where)
+    if schema is RUN:
+        frame = scored_by_rank(frame, renames, where)
+    return conform(frame, schema, where, renames)

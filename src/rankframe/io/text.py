@@ -1,0 +1,183 @@
+"""Line-based text: TREC files and tables of tabs or blanks, read into columns with their line numbers.
+
+A line with a tab is split at tabs, so that ids may hold blanks; any other at runs of blanks. Blanks around a field
+do not belong to it. Empty lines, and comments (lines that begin with `# `), are passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+
+from rankframe.errors import EXAMPLES, DataError, counted
+from rankframe.frames.checks import LINE, Invalid
+from rankframe.frames.ledger import Note, note
+from rankframe.frames.schemas import Schema
+from rankframe.io.files import read_text
+
+_BLANKS = " \t\r\x0b\x0c"
+_BOM = "\ufeff"
+_TEXT = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How the lines of a file are read: which fields they have, and which of them are numbers.
+
+    least: how many fields a line must have. rest: whether the last field takes whatever is left of the line.
+    header: the number of the line that holds names, to be passed over.
+    """
+
+    fields: tuple[str, ...]
+    numbers: tuple[str, ...] = ()
+    least: int = 0
+    rest: bool = False
+    header: int | None = None
+
+
+def split_line(line: str) -> list[str]:
+    """The fields of one line.
+
+    >>> split_line("q1\\tred fox\\t 1 "), split_line(" q1 0  d1\\t")
+    (['q1', 'red fox', '1'], ['q1', '0', 'd1'])
+    """
+    line = line.rstrip(_BLANKS)
+    return [field.strip(_BLANKS) for field in line.split("\t")] if "\t" in line else line.split()
+
+
+def first_line(path: Path) -> tuple[int, list[str]] | None:
+    """Number and fields of the first line that holds anything, None in an empty file."""
+    lines = numbered(path).head(1).collect()
+    if lines.is_empty():
+        return None
+    return lines[LINE][0], split_line(lines[_TEXT][0])
+
+
+def numbered(path: Path) -> pl.LazyFrame:
+    """The lines that hold anything, with their numbers: LINE Int64, text String."""
+    text = pl.col(_TEXT).str.strip_chars_end(_BLANKS)
+    return (
+        pl.scan_lines(path, name=_TEXT, row_index_name=LINE, row_index_offset=1)
+        .with_columns(
+            pl.when(pl.col(LINE) == 1).then(text.str.strip_prefix(_BOM)).otherwise(text).alias(_TEXT),
+            pl.col(LINE).cast(pl.Int64),
+        )
+        .filter(
+            pl.col(_TEXT).str.strip_chars_start(_BLANKS) != "",
+            pl.col(_TEXT) != "#",
+            ~pl.col(_TEXT).str.starts_with("# "),
+        )
+    )
+
+
+def fields(path: Path, layout: Layout) -> pl.LazyFrame:
+    """The columns of a layout, all String and null where empty, with LINE and `fields` (how many a line has)."""
+    width = len(layout.fields)
+    text = pl.col(_TEXT)
+    tabbed = text.str.contains("\t", literal=True)
+    blank = text.str.strip_chars_start(" ").str.replace_all(" +", " ")
+    extra = "" if layout.rest else "too many"
+    split = pl.when(tabbed).then(
+        _split(text, "\t", width, rest=layout.rest)
+    ).otherwise(_split(blank, " ", width, rest=layout.rest))
+    lines = numbered(path)
+    if layout.header is not None:
+        lines = lines.filter(pl.col(LINE) != layout.header)
+    names = [*layout.fields, extra] if extra else [*layout.fields]
+    columns = [split.struct.field(f"field_{i}").str.strip_chars(_BLANKS).alias(name) for i, name in enumerate(names)]
+    parsed = lines.select(LINE, _TEXT, *columns)
+    return parsed.select(
+        LINE,
+        pl.col(_TEXT).alias("whole line"),
+        pl.sum_horizontal(pl.col(names).is_not_null()).alias("fields"),
+        *(pl.when(pl.col(name) != "").then(pl.col(name)).alias(name) for name in layout.fields),
+    )
+
+
+def _split(text: pl.Expr, by: str, width: int, *, rest: bool) -> pl.Expr:
+    return text.str.splitn(by, width if rest else width + 1)
+
+
+def read_lines(path: Path, layout: Layout, invalid: Invalid) -> tuple[pl.DataFrame, list[Note]]:
+    """The lines of a file as columns: text String, numbers Float64, and LINE.
+
+    A line with too few or too many fields, or with text where a number belongs, is refused with its number and
+    content; with `invalid="drop"` it is left out and noted.
+    """
+    try:
+        raw = fields(path, layout).collect()
+    except pl.exceptions.ComputeError as error:
+        read_text(path)  # names the line where it is not UTF-8
+        raise DataError(f"{path}: cannot be read as text ({error})") from error
+    wrong = (pl.col("fields") < layout.least) | (pl.col("fields") > len(layout.fields))
+    casts = {name: pl.col(name).cast(pl.Float64, strict=False) for name in layout.numbers}
+    unread = [pl.col(name).is_not_null() & cast.is_null() for name, cast in casts.items()]
+    wrong = pl.any_horizontal(wrong, *unread)
+    bad = raw.filter(wrong)
+    notes: list[Note] = []
+    if bad.height:
+        if invalid == "error":
+            raise DataError(_malformed(path, bad, layout))
+        notes = [note("invalid_dropped", [f"line {number}" for number in bad[LINE]])]
+        raw = raw.filter(~wrong)
+    return raw.select(
+        LINE, *(casts.get(name, pl.col(name)).alias(name) for name in layout.fields)
+    ), notes
+
+
+def _malformed(path: Path, bad: pl.DataFrame, layout: Layout) -> str:
+    told = []
+    for row in bad.head(EXAMPLES).iter_rows(named=True):
+        line = row["whole line"] if len(row["whole line"]) <= 80 else row["whole line"][:77] + "..."
+        count = row["fields"]
+        if not layout.least <= count <= len(layout.fields):
+            why = f"{counted(count, 'field') if count <= len(layout.fields) else f'more than {count - 1} fields'}"
+        else:
+            why = " and ".join(f"{name} is no number" for name in layout.numbers if not _is_number(row[name]))
+        told.append(f"line {row[LINE]} ({why}): {line!r}")
+    more = f"; and {bad.height - len(told):,} more" if bad.height > len(told) else ""
+    expected = " ".join(layout.fields)
+    optional = f" (the first {layout.least} of them at least)" if layout.least < len(layout.fields) else ""
+    return (
+        f"{path}: {counted(bad.height, 'malformed line')}: {'; '.join(told)}{more}; expected: {expected}{optional}, "
+        f'separated by tabs or blanks; invalid="drop" leaves such lines out and counts them'
+    )
+
+
+def _is_number(text: str | None) -> bool:
+    return text is None or pl.Series([text]).cast(pl.Float64, strict=False)[0] is not None
+
+
+def numeric(text: str) -> bool:
+    """Whether a field stands for a number, NaN and infinity among them."""
+    return text != "" and _is_number(text)
+
+
+def read_table(
+    path: Path, schema: Schema, columns: Mapping[str, str] | Sequence[str] | None, invalid: Invalid
+) -> tuple[pl.DataFrame, list[Note]]:
+    """Queries or a corpus as a table of tabs: with a header that names its columns, or id and text without one."""
+    first = first_line(path)
+    required = schema.required
+    if first is None:
+        return pl.DataFrame(schema=dict.fromkeys(required, pl.String)), []
+    number, names = first
+    if columns is not None and not isinstance(columns, Mapping):
+        return read_lines(path, Layout(tuple(columns), least=len(columns)), invalid)
+    known = {name for column in schema.columns for name in (column.name, *column.aliases)} | set(columns or ())
+    if sum(name in known for name in names) >= len(required):
+        return read_lines(path, replace(named(names), header=number), invalid)
+    if len(names) != len(required):
+        raise DataError(
+            f"{path}: line {number} has {counted(len(names), 'field')} and no header; expected {' and '.join(required)} "
+            f"between tabs; columns= names others in their order"
+        )
+    return read_lines(path, Layout(required, least=len(required)), invalid)
+
+
+def named(names: Sequence[str]) -> Layout:
+    """The layout of a table with these column names; a row may lack fields at its end."""
+    return Layout(tuple(names), least=1)

@@ -1,0 +1,77 @@
+"""Retrieval metrics as Polars expressions, their names, and the documented functions of one ranking."""
+
+from rankframe.metrics.conventions import CONVENTIONS, Convention
+from rankframe.metrics.metric import REGISTRY, Family, Metric
+from rankframe.metrics.names import DEFAULT, parse
+from rankframe.metrics.retrieval import (
+    bpref,
+    capped_recall,
+    dcg,
+    err,
+    f1,
+    infap,
+    iprec,
+    iprec_11pt,
+    judged,
+    mrr,
+    ndcg,
+    nerr,
+    num_rel,
+    num_rel_ret,
+    num_ret,
+    precision,
+    r_precision,
+    rbp,
+    recall,
+    success,
+    unjudged,
+)
+from rankframe.metrics.retrieval import mean_average_precision as map  # noqa: A004  # the field's name for it
+from rankframe.metrics.scalar import (
+    average_precision,
+    dcg_at_k,
+    ndcg_at_k,
+    precision_at_k,
+    recall_at_k,
+    reciprocal_rank,
+)
+from rankframe.metrics.table import metric_table
+
+__all__ = [
+    "CONVENTIONS",
+    "DEFAULT",
+    "REGISTRY",
+    "Convention",
+    "Family",
+    "Metric",
+    "average_precision",
+    "bpref",
+    "capped_recall",
+    "dcg",
+    "dcg_at_k",
+    "err",
+    "f1",
+    "infap",
+    "iprec",
+    "iprec_11pt",
+    "judged",
+    "map",
+    "metric_table",
+    "mrr",
+    "ndcg",
+    "ndcg_at_k",
+    "nerr",
+    "num_rel",
+    "num_rel_ret",
+    "num_ret",
+    "parse",
+    "precision",
+    "precision_at_k",
+    "r_precision",
+    "rbp",
+    "recall",
+    "recall_at_k",
+    "reciprocal_rank",
+    "success",
+    "unjudged",
+]

@@ -1,0 +1,400 @@
+"""A metric as a value: its name carries its whole definition, its expression computes it.
+
+`Metric` is what `evaluate` takes. `Family` makes the built-in ones: `ndcg(k=10, gain="exponential")` is the metric
+`ndcg(gain=exponential)@10`, and `parse` turns that name back into the same metric.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import numbers
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+import polars as pl
+
+from rankframe.errors import MetricError, nearest
+from rankframe.metrics.rows import Rows
+
+Aggregate = Literal["mean", "gmean", "sum"]
+Value = str | float | bool
+
+GMEAN_FLOOR = 1e-5
+"""The geometric mean counts smaller values as this, as trec_eval does."""
+
+BASE_COLUMNS = ("run_id", "query_id", "doc_id", "relevance", "rank", "ideal_rank", "n_ret")
+"""The columns of the judged ranking, over which a metric is an expression."""
+
+
+class Metric:
+    """A named expression that gives one number per (run, query).
+
+    `expr` aggregates over the columns of the judged ranking, which has one row per judgment of the query:
+    `run_id`, `query_id`, `doc_id` String, `relevance` Float64, `rank` Int64 (where the run has the document, null
+    where it does not), `ideal_rank` Int64 (its place in the ideal ranking), `n_ret` Int64 (documents that the run
+    has for the query, the same in every row), sorted by rank (nulls last), then relevance descending, then doc_id.
+
+    Args:
+        name: the column that holds the values; must not parse as a built-in metric.
+        expr: one value per group.
+        range: lowest and highest possible value, None for an open end; scores outside are an error.
+        empty: the value of a scored query whose expression gives null or NaN.
+        aggregate: how the summary puts queries together: "mean", "gmean" (geometric) or "sum".
+
+    Raises:
+        MetricError: for a name that is empty or a built-in one, an `expr` that is no expression, an unknown aggregate.
+
+    >>> import polars as pl
+    >>> from rankframe.metrics import Metric
+    >>> top = (pl.col("rank") == 1).any().cast(pl.Float64)
+    >>> Metric("judged_first", top, range=(0, 1))
+    Metric('judged_first')
+    """
+
+    __slots__ = ("_expr", "aggregate", "empty", "name", "range")
+
+    def __init__(
+        self,
+        name: str,
+        expr: pl.Expr,
+        *,
+        range: tuple[float | None, float | None] | None = None,  # noqa: A002  # the documented name
+        empty: float = 0.0,
+        aggregate: Aggregate = "mean",
+    ) -> None:
+        if not isinstance(name, str) or not name.strip():
+            raise MetricError(f"a metric needs a name, got {name!r}")
+        from rankframe.metrics.names import is_builtin  # names are read there, and from there metrics are made
+
+        if is_builtin(name):
+            raise MetricError(f"{name!r} is the name of a built-in metric; give yours another")
+        if not isinstance(expr, pl.Expr):
+            raise MetricError(
+                f"metric {name!r}: expr is a {type(expr).__name__}, expected a Polars expression over "
+                f"{', '.join(BASE_COLUMNS)}"
+            )
+        if aggregate not in get_args(Aggregate):
+            raise MetricError(f"metric {name!r}: aggregate={aggregate!r}; valid: {', '.join(get_args(Aggregate))}")
+        self.name = name
+        self._expr: pl.Expr = expr
+        self.range = range
+        self.empty = empty
+        self.aggregate: Aggregate = aggregate
+
+    @property
+    def expr(self) -> pl.Expr:
+        """The expression over the columns of the judged ranking, for one group per (run, query)."""
+        return self._expr
+
+    def expression(self, rows: Rows) -> pl.Expr:
+        """The expression over the judged ranking and the row columns that `rows` collects."""
+        return self._expr
+
+    def bound(self, max_grade: float) -> Metric:
+        """The metric with parameters that depend on the judgments filled in."""
+        return self
+
+    def same_values(self, other: Metric) -> bool:
+        """Whether two metrics of one name give the same values."""
+        return self.expr.meta.eq(other.expr) and (self.range, self.empty) == (other.range, other.empty)
+
+    @property
+    def cutoff(self) -> int | None:
+        """How many places count, where the metric has a cutoff."""
+        return None
+
+    def __repr__(self) -> str:
+        return f"Metric({self.name!r})" if self.aggregate == "mean" else f"Metric({self.name!r}, {self.aggregate})"
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """What a name says: which family, with which parameters (defaults left out), at which cutoff."""
+
+    family: str
+    parameters: Mapping[str, Value] = field(default_factory=dict)
+    k: int | None = None
+    aggregate: Aggregate | None = None
+
+
+class BuiltIn(Metric):
+    """A metric that a family made; its name is canonical and parses back to it."""
+
+    __slots__ = ("family", "k", "parameters")
+
+    def __init__(self, family: Family, parameters: Mapping[str, Value], k: int | None, aggregate: Aggregate) -> None:
+        self.family = family
+        self.parameters = dict(parameters)
+        self.k = k
+        self.name = canonical(family.name, parameters, k)
+        self.range = family.range
+        self.empty = 0.0
+        self.aggregate = aggregate
+
+    @property
+    def expr(self) -> pl.Expr:
+        if self._unbound:
+            raise MetricError(
+                f"{self.name} depends on the largest grade of the judgments; name it, as in "
+                f"{canonical(self.family.name, {**self.parameters, 'max_grade': 3.0}, self.k)}"
+            )
+        return self.expression(Rows(inline=True))
+
+    def expression(self, rows: Rows) -> pl.Expr:
+        arguments: dict[str, Any] = dict(self.parameters)
+        if arguments.pop("judged_only", False):
+            rows = rows.condensed()
+        if self.family.has_cutoff:
+            arguments["k"] = self.k
+        return self.family.formula(rows, **arguments)
+
+    @property
+    def _unbound(self) -> bool:
+        needs = "max_grade" in self.family.defaults and "max_grade" not in self.parameters
+        return needs and (self.family.name != "rbp" or self.parameters.get("gain") == "graded")
+
+    def bound(self, max_grade: float) -> Metric:
+        if self.parameters.get("gain") == "exponential" and max_grade > _BOUNDS["max_grade"][1]:
+            raise MetricError(f"{self.name}: 2**{max_grade:g} is no number; the gain of such grades is linear at best")
+        if self._unbound:
+            return BuiltIn(self.family, {**self.parameters, "max_grade": max_grade}, self.k, self.aggregate)
+        named = self.parameters.get("max_grade")
+        if named is not None and max_grade > float(named):
+            raise MetricError(f"{self.name}: the judgments have the grade {max_grade:g}, above max_grade={named:g}")
+        return self
+
+    def same_values(self, other: Metric) -> bool:
+        return isinstance(other, BuiltIn)  # the name carries the whole definition
+
+    @property
+    def cutoff(self) -> int | None:
+        return self.k
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Family:
+    """All metrics of one name: what they mean, their parameters, and the formula that makes the expression."""
+
+    name: str
+    formula: Callable[..., pl.Expr]
+    range: tuple[float | None, float | None]
+    definition: str
+    reference: str
+    example: str
+    defaults: Mapping[str, Value | None]
+    choices: Mapping[str, tuple[Value, ...]]
+    required: tuple[str, ...]
+    has_cutoff: bool
+    needs_cutoff: bool | str
+    """Whether a cutoff must be given: always, or only where the parameter `over` has this value."""
+    aggregate: Aggregate
+
+    @property
+    def summary(self) -> str:
+        """The first line of the formula's docstring."""
+        return (self.formula.__doc__ or "").strip().partition("\n")[0]
+
+    def __call__(
+        self,
+        *,
+        k: int | None = None,
+        rel: float | None = None,
+        judged_only: bool = False,
+        aggregate: Aggregate | None = None,
+        **parameters: Value | None,
+    ) -> Metric:
+        """The metric with these parameters; `None` and defaults are left out of its name.
+
+        Raises:
+            MetricError: for a parameter that this family does not have, a value out of its range, a bad cutoff.
+        """
+        if rel is not None:
+            parameters["rel"] = rel
+        if judged_only is not False:
+            parameters["judged_only"] = judged_only
+        if aggregate is not None and aggregate not in get_args(Aggregate):
+            raise MetricError(f"{self.name}: aggregate={aggregate!r}; valid: {', '.join(get_args(Aggregate))}")
+        checked = self._checked(parameters)
+        cutoff = self._cutoff(k, needed=self.needs_cutoff is True or checked.get("over") == self.needs_cutoff)
+        return BuiltIn(self, checked, cutoff, aggregate or self.aggregate)
+
+    def _cutoff(self, k: object, *, needed: bool) -> int | None:
+        if k is None:
+            if needed:
+                raise MetricError(f"{self.name} needs a cutoff here, as in {self.name}@10")
+            return None
+        if not self.has_cutoff:
+            raise MetricError(f"{self.name} has no cutoff, got @{k}; write {self.example}")
+        return checked_cutoff(k)
+
+    def _checked(self, parameters: Mapping[str, object]) -> dict[str, Value]:
+        checked: dict[str, Value] = {}
+        for name, value in sorted(parameters.items()):
+            if name not in self.defaults:
+                valid = [*self.defaults, *(["k"] if self.has_cutoff else [])]
+                raise MetricError(f"{self.name} has no parameter {name!r}: {nearest(name, valid)}")
+            if value is None:
+                continue
+            value = self._value(name, value)
+            if value != self.defaults[name]:
+                checked[name] = value
+        missing = [name for name in self.required if name not in checked]
+        if missing:
+            raise MetricError(f"{self.name} needs the parameter {missing[0]!r}, as in {self.example}")
+        return checked
+
+    def _value(self, name: str, value: object) -> Value:
+        if name in self.choices:
+            if value not in self.choices[name]:
+                raise MetricError(
+                    f"{self.name}: {name}={value!r}; valid: {', '.join(map(str, self.choices[name]))}"
+                )
+            return value  # type: ignore[return-value]  # one of the choices
+        if name == "judged_only":
+            if not isinstance(value, bool):
+                raise MetricError(f"{self.name}: judged_only={value!r}; valid: true, false")
+            return value
+        if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
+            raise MetricError(f"{self.name}: {name}={value!r} is not a number")
+        low, high, closed = _BOUNDS[name]
+        number = float(value)
+        if not (low <= number <= high if closed else low < number < high):
+            raise MetricError(f"{self.name}: {name}={number:g} is outside of {_interval(low, high, closed=closed)}")
+        return number
+
+
+_FROM_JUDGMENTS = ("k", "max_grade")
+"""Parameters that a formula needs and a user may leave out: no cutoff is the whole list, grades come with the qrels."""
+
+_BOUNDS: dict[str, tuple[float, float, bool]] = {
+    "rel": (0.0, math.inf, False),
+    "p": (0.0, 1.0, False),
+    "max_grade": (0.0, 1000.0, False),  # 2**max_grade must stay a finite Float64
+    "recall": (0.0, 1.0, True),
+}
+
+
+def _interval(low: float, high: float, *, closed: bool) -> str:
+    return f"[{low:g}, {high:g}]" if closed else f"({low:g}, {high:g})"
+
+
+def checked_cutoff(k: object) -> int:
+    """A cutoff as a plain int; anything but a whole number from 1 is refused by value.
+
+    >>> checked_cutoff(10)
+    10
+    """
+    if isinstance(k, bool) or not isinstance(k, numbers.Integral) or int(k) < 1:
+        raise MetricError(f"a cutoff is a whole number from 1, got {k!r}")
+    return int(k)
+
+
+REGISTRY: dict[str, Family] = {}
+"""Every built-in family by its canonical name."""
+
+
+def family(
+    name: str,
+    *,
+    range: tuple[float | None, float | None],  # noqa: A002  # reads as the attribute it sets
+    definition: str,
+    reference: str,
+    example: str,
+    needs_cutoff: bool | str = False,
+    aggregate: Aggregate = "mean",
+) -> Callable[[Callable[..., pl.Expr]], Family]:
+    """Register a formula as the family `name`; its keyword parameters are the metric's."""
+
+    def register(formula: Callable[..., pl.Expr]) -> Family:
+        hints = get_type_hints(formula)
+        parameters = list(inspect.signature(formula).parameters.values())[1:]
+        defaults: dict[str, Value | None] = {
+            p.name: None if p.default is p.empty else p.default for p in parameters if p.name != "k"
+        }
+        defaults["judged_only"] = False
+        made = Family(
+            name=name,
+            formula=formula,
+            range=range,
+            definition=definition,
+            reference=reference,
+            example=example,
+            defaults=dict(sorted(defaults.items())),
+            choices={p: get_args(hints[p]) for p in defaults if p in hints and get_origin(hints[p]) is Literal},
+            required=tuple(p.name for p in parameters if p.default is p.empty and p.name not in _FROM_JUDGMENTS),
+            has_cutoff=any(p.name == "k" for p in parameters),
+            needs_cutoff=needs_cutoff,
+            aggregate=aggregate,
+        )
+        REGISTRY[name] = made
+        return made
+
+    return register
+
+
+def canonical(name: str, parameters: Mapping[str, Value], k: int | None) -> str:
+    """The name that carries the whole definition.
+
+    >>> canonical("ndcg", {"gain": "exponential"}, 10)
+    'ndcg(gain=exponential)@10'
+    >>> canonical("rbp", {"rel": 2.0, "p": 0.5}, None)
+    'rbp(p=0.5,rel=2)'
+    """
+    inside = ",".join(f"{key}={_written(value)}" for key, value in sorted(parameters.items()))
+    return name + (f"({inside})" if inside else "") + (f"@{k}" if k is not None else "")
+
+
+def _written(value: Value) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+    return str(value)
+
+
+_NAME = re.compile(r"\s*(?P<name>[^()@\s]+)\s*(?:\((?P<inside>[^()]*)\))?\s*(?:@\s*(?P<k>[^()@]+))?\s*")
+
+
+def split_name(text: str) -> tuple[str, dict[str, str], str | None]:
+    """The parts of a metric name as text: name, parameters, cutoff.
+
+    >>> split_name("rbp(p=0.5, rel=2)")
+    ('rbp', {'p': '0.5', 'rel': '2'}, None)
+    """
+    match = _NAME.fullmatch(text)
+    if match is None:
+        raise MetricError(f"{text!r} is not a metric name; write name, name@k or name(parameter=value)@k")
+    parameters: dict[str, str] = {}
+    inside = match["inside"]
+    for part in inside.split(",") if inside and inside.strip() else []:
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if not (key and equals and value):
+            raise MetricError(f"{text!r}: {part.strip()!r} is not parameter=value")
+        if key in parameters:
+            raise MetricError(f"{text!r}: the parameter {key!r} stands there twice")
+        parameters[key] = value.strip("'\"")
+    return match["name"], parameters, match["k"]
+
+
+def read_value(text: str) -> Value:
+    """A parameter value as written in a name: true, false, a number, or a word.
+
+    >>> read_value("true"), read_value("0.80"), read_value("linear")
+    (True, 0.8, 'linear')
+    """
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def read_cutoff(text: str, whole: str) -> int:
+    """A cutoff as written behind the @."""
+    if not re.fullmatch(r"\s*[1-9][0-9]*\s*", text):
+        raise MetricError(f"{whole!r}: a cutoff is a whole number from 1, got {text.strip()!r}")
+    return int(text)

@@ -1,0 +1,328 @@
+"""The report: scores per query, their summary, and a ledger of what was left out, all as frames."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from rankframe.errors import DataError, counted, listed, nearest
+from rankframe.frames.coerce import table_frame
+from rankframe.frames.ledger import ledger_frame, note
+from rankframe.frames.schemas import QUERIES, Schema
+from rankframe.metrics.metric import GMEAN_FLOOR, Aggregate
+
+_METADATA = "rankframe"
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A metric as a report holds it: the column of its values, and how it was asked for and put together."""
+
+    name: str
+    asked: str
+    aggregate: Aggregate = "mean"
+    range: tuple[float | None, float | None] | None = None
+    definition: str | None = None
+    cutoff: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """Scores of one or more runs, with everything that is needed to trust them.
+
+    Attributes:
+        scores: a row per run and judged query: run_id, query_id, status String (`ok`, `missing`, `failed`,
+            `no_relevant`, `not_asked`), n_ret, n_rel, n_judged Int64, then a Float64 column per metric; null where
+            the query is left out. Sorted by run_id and query_id. Joined metadata stands behind.
+        ledger: run_id, reason String, count Int64, examples List(String): what was left out and why.
+        metrics: what the metric columns are.
+        options: convention, options, inputs and versions that made the scores.
+        unit: what a row is scored for: "query" or "sample".
+    """
+
+    scores: pl.DataFrame
+    ledger: pl.DataFrame
+    metrics: tuple[Measured, ...]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    unit: str = "query"
+
+    @property
+    def key(self) -> str:
+        """The column that names the unit: query_id or sample_id."""
+        return f"{self.unit}_id"
+
+    @property
+    def per_query(self) -> pl.DataFrame:
+        """`scores`, under the name of its unit."""
+        if self.unit != "query":
+            raise AttributeError(f"this report is per {self.unit}; see .scores")
+        return self.scores
+
+    @property
+    def runs(self) -> list[str]:
+        """The names of the runs, sorted."""
+        return self.scores["run_id"].unique().sort().to_list()
+
+    @cached_property
+    def summary(self) -> pl.DataFrame:
+        """Every metric of every run, put together over the scored queries.
+
+        Columns: run_id, metric, aggregate String, value, std (of the sample), median Float64, n (scored queries),
+        n_missing (of them: not in the run), n_null (left out), n_failed Int64. `value` is null where n is 0.
+        """
+        columns = list(dict.fromkeys(metric.name for metric in self.metrics))
+        failed = pl.col("status") == "failed"
+        missing = pl.col("status") == "missing"
+        values = pl.col(columns)
+        grouped = self.scores.group_by("run_id", maintain_order=True).agg(
+            values.mean().name.suffix(" mean"),
+            values.sum().name.suffix(" sum"),
+            values.clip(lower_bound=GMEAN_FLOOR).log().mean().exp().name.suffix(" gmean"),
+            values.std().name.suffix(" std"),
+            values.median().name.suffix(" median"),
+            values.count().name.suffix(" n"),
+            values.null_count().name.suffix(" null"),
+            *((missing & pl.col(name).is_not_null()).sum().alias(f"{name} missing") for name in columns),
+            failed.sum().alias("failed"),
+        )
+        rows = [
+            (
+                row["run_id"],
+                metric.name,
+                metric.aggregate,
+                row[f"{metric.name} {metric.aggregate}"] if row[f"{metric.name} n"] else None,
+                row[f"{metric.name} std"],
+                row[f"{metric.name} median"],
+                row[f"{metric.name} n"],
+                row[f"{metric.name} missing"],
+                row[f"{metric.name} null"],
+                row["failed"],
+            )
+            for row in grouped.iter_rows(named=True)
+            for metric in self.metrics
+        ]
+        return pl.DataFrame(rows, schema=_SUMMARY, orient="row")
+
+    @cached_property
+    def long(self) -> pl.DataFrame:
+        """The scores in tidy form: run_id, query_id, metric String, value Float64 (null where left out)."""
+        names = list(dict.fromkeys(metric.name for metric in self.metrics))
+        return self.scores.unpivot(names, index=["run_id", self.key], variable_name="metric", value_name="value")
+
+    def value(self, metric: str, run_id: str | None = None) -> float:
+        """The summary value of one metric of one run, by its canonical name or the name it was asked for.
+
+        Raises:
+            DataError: for a metric or run that the report does not have, or several runs and none named.
+        """
+        found = [m for m in self.metrics if metric in (m.name, m.asked)]
+        if not found:
+            raise DataError(f"no metric {metric!r} in this report: {nearest(metric, [m.name for m in self.metrics])}")
+        row = self.summary.filter(run_id=self._run(run_id), metric=found[0].name, aggregate=found[0].aggregate)
+        value = row["value"][0]
+        return float("nan") if value is None else float(value)
+
+    def _run(self, run_id: str | None) -> str:
+        runs = self.runs
+        if run_id is None and len(runs) == 1:
+            return runs[0]
+        if run_id not in runs:
+            asked = "say which run with run_id=" if run_id is None else f"no run {run_id!r}"
+            raise DataError(f"{asked}; this report has {listed(runs)}")
+        return run_id
+
+    def join(
+        self, metadata: object, *, on: str | Sequence[str] | None = None, suffix: str | None = None
+    ) -> Report:
+        """The report with metadata columns behind the scores; every scored row stays, once.
+
+        Args:
+            metadata: any frame with the key column (aliases are read) and further columns.
+            on: the key columns; the unit's key by default.
+            suffix: appended to metadata columns whose names are taken.
+
+        Raises:
+            DataError: for keys that stand in `metadata` more than once, and for taken column names without `suffix`.
+
+        Keys without metadata, and metadata without scores, are counted in the ledger.
+        """
+        keys = [self.key] if on is None else [on] if isinstance(on, str) else list(on)
+        right = self._metadata_frame(metadata, keys)
+        twice = right.filter(pl.struct(keys).is_duplicated())
+        if twice.height:
+            raise DataError(
+                f"metadata: {counted(twice.height, 'row')} share a key ({', '.join(keys)}), such as "
+                f"{listed(twice.select(keys).unique(maintain_order=True).rows(), 3)}; a join would multiply scores"
+            )
+        taken = [name for name in right.columns if name not in keys and name in self.scores.columns]
+        if taken and suffix is None:
+            raise DataError(f'metadata: the columns {listed(taken)} are in the scores already; suffix="_meta" renames them')
+        right = right.rename({name: f"{name}{suffix}" for name in taken})
+        clash = [name for name in right.columns if name not in keys and name in self.scores.columns]
+        if clash or len(set(right.columns)) < len(right.columns):
+            raise DataError(f"metadata: with suffix={suffix!r} the columns {listed(clash)} are still taken")
+        scores = self.scores.join(right, on=keys, how="left", maintain_order="left")
+        without = self.scores.join(right, on=keys, how="anti")[self.key].unique().sort().to_list()
+        extra = right.join(self.scores, on=keys, how="anti")[keys[-1]].unique().sort().to_list()
+        notes = [note("without_metadata", without), note("metadata_without_scores", extra)]
+        return replace(self, scores=scores, ledger=pl.concat([self.ledger, ledger_frame(notes)]))
+
+    def _metadata_frame(self, metadata: object, keys: list[str]) -> pl.DataFrame:
+        frame = table_frame(metadata, "metadata")
+        if frame is None:
+            raise DataError(f"metadata is a {type(metadata).__name__}; expected a frame with the column {self.key!r}")
+        right = frame.collect() if isinstance(frame, pl.LazyFrame) else frame
+        known = Schema("metadata", tuple(c for c in QUERIES.columns if c.name in keys))
+        right = right.rename(known.names(right.columns, columns=None, where="metadata"))
+        missing = [name for name in keys if name not in right.columns or name not in self.scores.columns]
+        if missing:
+            raise DataError(f"metadata: the key {listed(missing)} is not on both sides; there are {listed(right.columns, 12)}")
+        if any(right[name].null_count() for name in keys):
+            raise DataError("metadata: a key is null")
+        return right.with_columns(pl.col(keys).cast(pl.String))
+
+    def to_dict(self, run_id: str | None = None) -> dict[str, Any]:
+        """One run as the documented dictionary: metrics, per_query, n_queries, k_values.
+
+        `metrics` maps a metric's name to its summary value, `per_query` a query id to the same of that query;
+        queries that were left out are in neither.
+
+        Raises:
+            DataError: for a run that the report does not have, or several runs and none named.
+        """
+        run = self._run(run_id)
+        names = list(dict.fromkeys(metric.name for metric in self.metrics))
+        scored = self.scores.filter(pl.col("run_id") == run).filter(pl.any_horizontal(pl.col(names).is_not_null()))
+        summary = self.summary.filter(run_id=run)
+        return {
+            "metrics": dict(zip(summary["metric"], summary["value"], strict=True)),
+            "per_query": dict(zip(scored[self.key], scored.select(names).iter_rows(named=True), strict=True)),
+            "n_queries": scored.height,
+            "k_values": tuple(sorted({metric.cutoff for metric in self.metrics if metric.cutoff is not None})),
+        }
+
+    def write_parquet(self, path: str | PathLike[str]) -> None:
+        """Write the scores as one Parquet file; ledger, metrics and options stand in its metadata.
+
+        `read_report` gives the report back; any other reader sees the scores.
+        """
+        told = {
+            "format": FORMAT,
+            "unit": self.unit,
+            "metrics": [asdict(metric) for metric in self.metrics],
+            "ledger": self.ledger.rows(),
+            "options": dict(self.options),
+        }
+        self.scores.write_parquet(path, metadata={_METADATA: json.dumps(told)})
+
+    def table(self, digits: int = 4) -> list[list[str]]:
+        """The summary as text: a header, then a row per metric with a column per run."""
+        names = [m.name if m.aggregate != "gmean" else f"{m.name} (gmean)" for m in self.metrics]
+        by_run = {run: frame["value"].to_list() for (run,), frame in self.summary.group_by(["run_id"])}
+        header = ["metric", *self.runs]
+        rows = [
+            [name, *(_written(by_run[run][i], metric.aggregate, digits) for run in self.runs)]
+            for i, (name, metric) in enumerate(zip(names, self.metrics, strict=True))
+        ]
+        return [header, *rows]
+
+    def counts(self) -> list[str]:
+        """What the numbers are over, in words: scored queries, and every row of the ledger."""
+        states = self.scores.group_by("run_id").agg(
+            (pl.any_horizontal(pl.col([m.name for m in self.metrics][:1]).is_not_null())).sum().alias("n"),
+        ).sort("run_id")
+        numbers = states["n"].unique().sort().to_list()
+        over = f"over {counted(numbers[0], self.unit)}" if len(numbers) == 1 else "over " + ", ".join(
+            f"{counted(n, self.unit)} ({run})" for run, n in states.iter_rows()
+        )
+        return [over, *(
+            f"{f'{run}: ' if run else ''}{reason} {count:,} ({', '.join(examples)}{', ...' if count > len(examples) else ''})"
+            for run, reason, count, examples in self.ledger.iter_rows()
+        )]
+
+    def __repr__(self) -> str:
+        return f"Report {self.counts()[0]}\n{aligned(self.table())}"
+
+    def _repr_html_(self) -> str:
+        header, *rows = self.table()
+        head = "".join(f"<th style='text-align:{'left' if i == 0 else 'right'}'>{html.escape(name)}</th>" for i, name in enumerate(header))
+        body = "".join(
+            "<tr>" + "".join(
+                f"<td style='text-align:{'left' if i == 0 else 'right'}'>{html.escape(cell)}</td>" for i, cell in enumerate(row)
+            ) + "</tr>"
+            for row in rows
+        )
+        over, *told = (html.escape(text) for text in self.counts())
+        notes = "".join(f"<li>{text}</li>" for text in told)
+        return (
+            f"<table><caption>{over}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+            + (f"<ul>{notes}</ul>" if notes else "")
+        )
+
+
+_SUMMARY = pl.Schema(
+    {
+        "run_id": pl.String,
+        "metric": pl.String,
+        "aggregate": pl.String,
+        "value": pl.Float64,
+        "std": pl.Float64,
+        "median": pl.Float64,
+        "n": pl.Int64,
+        "n_missing": pl.Int64,
+        "n_null": pl.Int64,
+        "n_failed": pl.Int64,
+    }
+)
+
+
+def read_report(path: str | PathLike[str]) -> Report:
+    """The report that `Report.write_parquet` wrote; its summary is computed anew from the scores.
+
+    Raises:
+        FileNotFoundError: where there is no such file.
+        DataError: for a Parquet file that holds no report, or one of a later format.
+    """
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"no report at {path}")
+    told = json.loads(pl.read_parquet_metadata(path).get(_METADATA, "null"))
+    if told is None:
+        raise DataError(f"{path}: this Parquet file was not written by Report.write_parquet; read it with Polars")
+    if told["format"] > FORMAT:
+        raise DataError(f"{path}: report format {told['format']} is newer than this rankframe knows ({FORMAT})")
+    metrics = tuple(
+        Measured(**{**metric, "range": tuple(metric["range"]) if metric["range"] else None})
+        for metric in told["metrics"]
+    )
+    ledger = pl.DataFrame(told["ledger"], schema=ledger_frame([]).schema, orient="row")
+    return Report(pl.read_parquet(path), ledger, metrics, told["options"], told["unit"])
+
+
+def _written(value: float | None, aggregate: Aggregate, digits: int) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.0f}" if aggregate == "sum" and value == int(value) else f"{value:.{digits}f}"
+
+
+def aligned(rows: Iterable[Sequence[str]]) -> str:
+    """A text table: first column left, the others right, two blanks between.
+
+    >>> print(aligned([["metric", "bm25"], ["map", "0.5"]]))
+    metric  bm25
+    map      0.5
+    """
+    rows = list(rows)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))).rstrip()
+        for row in rows
+    )

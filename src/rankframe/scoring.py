@@ -1,0 +1,379 @@
+"""`evaluate`: runs and judgments in, a report out."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+from rankframe.errors import DataError, MetricError, RankframeWarning, counted, listed
+from rankframe.frames.checks import Duplicates, Invalid, Loaded, choice
+from rankframe.frames.coerce import id_series, table_frame
+from rankframe.frames.ledger import Note, ledger_frame, note
+from rankframe.frames.schemas import CORPUS, QUERIES, Schema
+from rankframe.io.files import stem
+from rankframe.io.readers import load_qrels, load_run, load_texts
+from rankframe.metrics.conventions import Convention, Count, SelfHits, convention as named_convention
+from rankframe.metrics.metric import BuiltIn, Metric
+from rankframe.metrics.names import DEFAULT, resolve
+from rankframe.metrics.rows import GROUP, Rows
+from rankframe.ranking import COLUMNS, Judgments, Ranking, judge, judged_ranking, rank_run
+from rankframe.report import Measured, Report
+
+_NEEDED = ("query_id", "doc_id", "score", "rank", "run_id")
+_TOLERANCE = 1e-9  # how far a score may stand outside of its range before that is no rounding
+
+
+def evaluate(
+    runs: object,
+    qrels: object,
+    *,
+    metrics: str | Metric | Iterable[str | Metric] = DEFAULT,
+    convention: str = "documented",
+    missing: Count | None = None,
+    no_relevant: Count | None = None,
+    self_hits: SelfHits | None = None,
+    queries: object = None,
+    corpus: object = None,
+    duplicates: Duplicates = "error",
+    invalid: Invalid = "error",
+) -> Report:
+    """Score one or more runs against judgments.
+
+    Args:
+        runs: a run (a frame, a path, a mapping query -> {document: score}), a list of paths, or a mapping
+            name -> any of these. Names come from the mapping, else the column run_id, else the file, else "run".
+        qrels: judgments: whatever `read_qrels` takes.
+        metrics: names, `Metric` objects, or both; see `rankframe.metrics`.
+        convention: "documented", "trec_eval", "trec_eval_c", "ir_measures" or "beir"; sets the next three.
+        missing: a judged query that the run misses counts "zero" or is left out ("skip").
+        no_relevant: the same for a query without a relevant document.
+        self_hits: "drop" takes documents whose id is the query's out of the run.
+        queries: the queries that count (frame, path, ids, or mapping by id); the others are `not_asked`.
+        corpus: the documents that exist (frame, path, mapping by id); judged ones that it lacks go to the ledger.
+        duplicates: "error" refuses a (query, document) pair that stands there twice and conflicting judgments; "best"
+            keeps the best score and the highest grade and counts the rest in the ledger.
+        invalid: "error" refuses null ids and null or NaN numbers; "drop" leaves the rows out and counts them.
+
+    Returns:
+        A `Report`: `scores` per run and judged query, `summary`, `ledger`. A scored query for which a metric is not
+        defined has 0. The arguments are never changed.
+
+    Raises:
+        MetricError: for an unknown metric, parameter, cutoff or convention, before anything is read.
+        DataError: for input that cannot be scored as it is: no judgments, no query in common, bad rows.
+        FileNotFoundError: for a path where nothing is.
+
+    Warns:
+        RankframeWarning: for an empty run, whose scores are 0.
+
+    >>> report = evaluate({"q1": {"d1": 2.0, "d2": 1.0}}, {"q1": {"d2": 1}, "q2": {"d3": 1}}, metrics="mrr@10")
+    >>> report.scores.select("query_id", "status", "mrr@10").rows()
+    [('q1', 'ok', 0.5), ('q2', 'missing', 0.0)]
+    >>> report.value("mrr@10")
+    0.25
+    """
+    rules = named_convention(convention, missing=missing, no_relevant=no_relevant, self_hits=self_hits)
+    asked = resolve(metrics, dialect=rules.dialect)
+    choice("duplicates", duplicates, ("error", "best"))
+    loaded_qrels = load_qrels(qrels, invalid=invalid)
+    judgments = judge(loaded_qrels, duplicates)
+    bound = [metric.bound(judgments.max_grade) for metric in asked]
+    cutoff = max((metric.cutoff for metric in bound if metric.cutoff is not None), default=None)
+    population = _Population(judgments, rules, queries)
+    notes = [*judgments.notes, *population.notes, *_absent_documents(judgments, corpus)]
+    rankings, rows_read = [], {}
+    for run_id, source in named_runs(runs):
+        for name, loaded in split_runs(run_id, load_run(source, invalid=invalid, only=_NEEDED)):
+            if name in rows_read:
+                raise DataError(f"two runs are called {name!r}; give names: evaluate({{'first': .., 'second': ..}}, qrels)")
+            rows_read[name] = {"run_id": name, "rows": loaded.frame.height, **_file(source)}
+            ranking = rank_run(
+                name, loaded, judgments, duplicates=duplicates, self_hits=rules.self_hits, cutoff=cutoff
+            )
+            population.admit(ranking, loaded)
+            rankings.append(ranking)
+    rankings.sort(key=lambda ranking: ranking.run_id)
+    notes.extend(note_ for ranking in rankings for note_ in ranking.notes)
+    scores = population.mark(_values(judgments, rankings, bound), rankings)
+    notes.extend(population.run_notes)
+    _check_ranges(scores, bound)
+    return Report(
+        scores=scores,
+        ledger=ledger_frame(notes),
+        metrics=tuple(_measured(metric, was) for metric, was in zip(bound, asked, strict=True)),
+        options={
+            "convention": convention,
+            **{key: value for key, value in asdict(rules).items() if key != "dialect"},
+            "duplicates": duplicates,
+            "invalid": invalid,
+            "qrels": {
+                "rows": loaded_qrels.frame.height,
+                "queries": judgments.queries.height,
+                "max_grade": judgments.max_grade,
+                **_file(qrels),
+            },
+            "runs": [rows_read[ranking.run_id] for ranking in rankings],
+            "versions": _versions(),
+        },
+    )
+
+
+def _measured(metric: Metric, asked: Metric) -> Measured:
+    definition = metric.family.definition if isinstance(metric, BuiltIn) else str(metric.expr)
+    return Measured(metric.name, asked.name, metric.aggregate, metric.range, definition, metric.cutoff)
+
+
+def _versions() -> dict[str, str]:
+    from importlib.metadata import version
+
+    return {name: version(name) for name in ("rankframe", "polars")}
+
+
+def _file(source: object) -> dict[str, Any]:
+    """Path and size of an input that is a file."""
+    if isinstance(source, (str, PathLike)) and Path(source).is_file():
+        return {"path": str(source), "bytes": Path(source).stat().st_size}
+    return {}
+
+
+# Which runs there are.
+
+
+def named_runs(runs: object) -> list[tuple[str | None, object]]:
+    """The runs that a caller gave, with the names that the caller or the file gives them (None where neither does).
+
+    A mapping is one run where its values map documents to scores, else name -> run. A list is one of paths.
+    """
+    if isinstance(runs, Mapping):
+        if _is_run(runs):
+            return [(None, runs)]
+        for name in runs:
+            if not isinstance(name, str):
+                raise DataError(f"the name of a run is text, got {name!r}")
+        return [(str(name), run) for name, run in runs.items()]
+    if isinstance(runs, (list, tuple)) and runs and all(isinstance(path, (str, PathLike)) for path in runs):
+        return [(stem(Path(path)), path) for path in runs]
+    if isinstance(runs, (str, PathLike)):
+        return [(stem(Path(runs)), runs)]
+    return [(None, runs)]
+
+
+def _is_run(runs: Mapping[Any, Any]) -> bool:
+    """Whether a mapping is one run: its values are mappings, and theirs are no mappings or tables."""
+    inner = [value for value in runs.values() if isinstance(value, Mapping)]
+    if len(inner) < len(runs):
+        return False
+    return not any(isinstance(next(iter(value.values()), None), Mapping) for value in inner)
+
+
+def split_runs(run_id: str | None, loaded: Loaded) -> list[tuple[str, Loaded]]:
+    """The runs of one source: several where it has a column run_id and no name was given."""
+    frame = loaded.frame
+    if "run_id" not in frame.columns:
+        return [(run_id or "run", loaded)]
+    names = frame["run_id"]
+    if names.null_count():
+        raise DataError(f"{loaded.where}: {names.null_count():,} null run_id; name every row's run or drop the column")
+    found = names.unique().sort().to_list()
+    if len(found) <= 1:
+        named = run_id if loaded.where == "run" and run_id else (found[0] if found else run_id or "run")
+        return [(named, Loaded(frame.drop("run_id"), loaded.where, loaded.notes, loaded.no_results))]
+    parts = frame.partition_by("run_id", as_dict=True, include_key=False, maintain_order=True)
+    label = f"{run_id}/" if run_id and loaded.where == "run" else ""
+    return [
+        (f"{label}{name}", Loaded(parts[(name,)], f"{loaded.where}, run {name!r}", loaded.notes, loaded.no_results))
+        for name in found
+    ]
+
+
+# What each query scores.
+
+
+def _values(judgments: Judgments, rankings: Sequence[Ranking], metrics: Sequence[Metric]) -> pl.DataFrame:
+    """The metrics of every run and judged query: n_judged and a column per metric, in the order of both."""
+    rows = Rows()
+    columns = {metric.name: (metric.expression(rows), metric.empty) for metric in metrics}
+    used = {name for expr, _ in columns.values() for name in expr.meta.root_names()}
+    judged = judged_ranking(judgments, rankings, texts=bool(used & {"run_id", "query_id", "doc_id"}))
+    try:
+        values = (
+            rows.add_to(judged.lazy())
+            .group_by(GROUP, maintain_order=True)
+            .agg(
+                pl.col("rank").count().cast(pl.Int64).alias("n_judged"),
+                *(expr.cast(pl.Float64).alias(name) for name, (expr, _) in columns.items()),
+            )
+            .drop(GROUP)
+            .with_columns(pl.col(name).fill_nan(None).fill_null(empty) for name, (_, empty) in columns.items())
+            .collect()
+        )
+    except pl.exceptions.PolarsError as error:
+        _blame(judged, metrics)
+        raise error
+    return values
+
+
+def _blame(judged: pl.DataFrame, metrics: Sequence[Metric]) -> None:
+    """Find the custom metric whose expression does not run, and say so."""
+    for metric in metrics:
+        if isinstance(metric, BuiltIn):
+            continue
+        try:
+            judged.group_by(GROUP).agg(metric.expr.cast(pl.Float64).alias("value"))
+        except pl.exceptions.PolarsError as error:
+            raise MetricError(
+                f"metric {metric.name!r} cannot be computed over the judged ranking ({', '.join(COLUMNS)}), one number "
+                f"per query: {str(error).partition(chr(10))[0]}"
+            ) from error
+
+
+def _check_ranges(scores: pl.DataFrame, metrics: Sequence[Metric]) -> None:
+    for metric in metrics:
+        if isinstance(metric, BuiltIn) or metric.range is None:
+            continue
+        low, high = metric.range
+        value = pl.col(metric.name)
+        outside = scores.filter(
+            (value < low - _TOLERANCE if low is not None else False)
+            | (value > high + _TOLERANCE if high is not None else False)
+        )
+        if outside.height:
+            told = [f"{query}: {score:g}" for query, score in outside.select("query_id", metric.name).head(3).iter_rows()]
+            raise MetricError(f"metric {metric.name!r} gives values outside of its range {metric.range}: {', '.join(told)}")
+
+
+class _Population:
+    """Which judged queries count, for every metric of the report alike."""
+
+    def __init__(self, judgments: Judgments, rules: Convention, queries: object) -> None:
+        self._judgments = judgments
+        self._rules = rules
+        self._asked = self._asked_for(queries)
+        self._answered: dict[str, Any] = {}
+        self.run_notes: list[Note] = []
+        ids, n_rel = judgments.queries["query_id"], judgments.queries["n_rel"]
+        self.notes = [note("no_relevant", ids.filter(n_rel == 0).to_list())]
+        if self._asked is not None:
+            self.notes.append(note("not_asked", ids.filter(~self._asked).to_list()))
+
+    def _asked_for(self, queries: object) -> pl.Series | None:
+        if queries is None:
+            return None
+        ids = _ids(queries, QUERIES)
+        asked = self._judgments.queries["query_id"].is_in(ids.implode())
+        if not asked.any():
+            raise DataError(
+                f"queries= has no judged query; queries: {listed(ids.head(3), 3)}, "
+                f"judgments: {listed(self._judgments.queries['query_id'].head(3), 3)}"
+            )
+        return asked
+
+    def admit(self, ranking: Ranking, loaded: Loaded) -> None:
+        """Look at the coverage of one run: nothing in common is an error, an empty run a warning."""
+        queries = self._judgments.queries
+        answered = pl.Series(ranking.n_ret > 0)
+        returned_nothing = queries["query_id"].is_in(pl.Series(loaded.no_results, dtype=pl.String).implode())
+        if loaded.frame.is_empty():
+            warnings.warn(
+                f"{loaded.where}: the run {ranking.run_id!r} is empty; every judged query scores 0 or is left out",
+                RankframeWarning,
+                stacklevel=4,
+            )
+        elif not answered.any() and not returned_nothing.any():
+            raise DataError(
+                f"{loaded.where}: the run {ranking.run_id!r} and the judgments have no query in common; run: "
+                f"{listed(loaded.frame['query_id'].unique().sort().head(3), 3)}, judgments: "
+                f"{listed(queries['query_id'].head(3), 3)}; ids are compared as text, letter by letter"
+            )
+        self._answered[ranking.run_id] = (answered | returned_nothing, returned_nothing & ~answered)
+
+    def mark(self, values: pl.DataFrame, rankings: Sequence[Ranking]) -> pl.DataFrame:
+        """The scores of all runs: status and counts before the values, null where a query does not count."""
+        size = self._judgments.queries.height
+        parts = [
+            self._marked(values.slice(number * size, size), ranking) for number, ranking in enumerate(rankings)
+        ]
+        return pl.concat(parts) if len(parts) > 1 else parts[0]
+
+    def _marked(self, values: pl.DataFrame, ranking: Ranking) -> pl.DataFrame:
+        queries = self._judgments.queries
+        answered, returned_nothing = self._answered[ranking.run_id]
+        relevant = queries["n_rel"] > 0
+        asked = pl.Series([True]) if self._asked is None else self._asked
+        frame = values.with_columns(
+            run_id=pl.lit(ranking.run_id),
+            query_id=queries["query_id"],
+            n_ret=pl.Series(ranking.n_ret),
+            n_rel=queries["n_rel"],
+            asked=asked if len(asked) == len(relevant) else pl.lit(True),
+            answered=answered,
+            relevant=relevant,
+        )
+        counts = pl.col("asked")
+        if self._rules.no_relevant == "skip":
+            counts = counts & pl.col("relevant")
+        if self._rules.missing == "skip":
+            counts = counts & pl.col("answered")
+        status = (
+            pl.when(~pl.col("asked"))
+            .then(pl.lit("not_asked"))
+            .when(~pl.col("relevant"))
+            .then(pl.lit("no_relevant"))
+            .when(~pl.col("answered"))
+            .then(pl.lit("missing"))
+            .otherwise(pl.lit("ok"))
+        )
+        names = [name for name in values.columns if name != "n_judged"]
+        scores = frame.select(
+            "run_id",
+            "query_id",
+            status.alias("status"),
+            "n_ret",
+            "n_rel",
+            "n_judged",
+            *(pl.when(counts).then(pl.col(name)).alias(name) for name in names),
+        )
+        ids = queries["query_id"]
+        self.run_notes += [
+            note("missing_query", ids.filter(~answered & (asked if len(asked) > 1 else True)).to_list()).of(ranking.run_id),
+            note("no_results", ids.filter(returned_nothing).to_list()).of(ranking.run_id),
+        ]
+        return scores
+
+
+def _ids(source: object, schema: Schema) -> pl.Series:
+    """The ids that a caller gives as a frame, a path, a mapping by id, or just ids."""
+    key = schema.columns[0].name
+    if isinstance(source, Mapping):
+        return id_series(key, list(source), schema.label)
+    if isinstance(source, pl.Series):
+        return id_series(key, source.to_list(), schema.label)
+    if isinstance(source, (str, PathLike)):
+        return load_texts(source, schema).frame[key].unique(maintain_order=True)
+    frame = table_frame(source, schema.label)
+    if frame is None:
+        if not isinstance(source, Iterable):
+            raise DataError(f"{schema.label}= takes ids or a frame with {key!r}, got a {type(source).__name__}")
+        return id_series(key, list(source), schema.label).unique(maintain_order=True)
+    only_ids = Schema(schema.name, schema.columns[:1], schema.label)
+    from rankframe.frames.coerce import conform
+
+    conformed = conform(frame, only_ids, schema.label).select(key)
+    ids = (conformed.collect() if isinstance(conformed, pl.LazyFrame) else conformed)[key]
+    if ids.null_count():
+        raise DataError(f"{schema.label}: {counted(ids.null_count(), 'record')} without {key}")
+    return ids.unique(maintain_order=True)
+
+
+def _absent_documents(judgments: Judgments, corpus: object) -> list[Note]:
+    if corpus is None:
+        return []
+    judged = judgments.frame["doc_id"].unique().sort()
+    absent = judged.filter(~judged.is_in(_ids(corpus, CORPUS).implode()))
+    return [note("not_in_corpus", absent.to_list())]
