@@ -1,42 +1,83 @@
-"""rankframe: retrieval and RAG evaluation as Polars DataFrames."""
+"""Retrieval and RAG evaluation as Polars DataFrames.
+
+A metric is an expression over rank columns; `evaluate` puts runs and judgments together and gives a report of frames.
+Names are loaded when they are first used, so that importing the package costs no more than importing Polars.
+"""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+import polars as _polars  # noqa: F401  # whoever imports this package is about to use it
+
 if TYPE_CHECKING:
-    from rankframe import metrics
-    from rankframe.errors import DataError, ExtraError, MetricError, RankframeError, RankframeWarning
-    from rankframe.io import (
-        read_corpus, read_qrels, read_queries, read_run, scan_corpus, scan_qrels, scan_queries, scan_run,
-    )
-    from rankframe.report import Report, read_report
-    from rankframe.scoring import evaluate
+    from rankframe import metrics as metrics
+    from rankframe.checking import check as check
+    from rankframe.errors import DataError as DataError
+    from rankframe.errors import ExtraError as ExtraError
+    from rankframe.errors import MetricError as MetricError
+    from rankframe.errors import RankframeError as RankframeError
+    from rankframe.errors import RankframeWarning as RankframeWarning
+    from rankframe.io import Beir as Beir
+    from rankframe.io import read_beir as read_beir
+    from rankframe.io import read_corpus as read_corpus
+    from rankframe.io import read_qrels as read_qrels
+    from rankframe.io import read_queries as read_queries
+    from rankframe.io import read_run as read_run
+    from rankframe.io import scan_corpus as scan_corpus
+    from rankframe.io import scan_qrels as scan_qrels
+    from rankframe.io import scan_queries as scan_queries
+    from rankframe.io import scan_run as scan_run
+    from rankframe.io import write_beir as write_beir
+    from rankframe.io import write_corpus as write_corpus
+    from rankframe.io import write_qrels as write_qrels
+    from rankframe.io import write_queries as write_queries
+    from rankframe.io import write_run as write_run
+    from rankframe.metrics import Metric as Metric
+    from rankframe.report import Report as Report
+    from rankframe.report import read_report as read_report
+    from rankframe.scoring import evaluate as evaluate
 
 _HOMES = {
-    "DataError": "rankframe.errors",
-    "ExtraError": "rankframe.errors",
-    "Metric": "rankframe.metrics",
-    "MetricError": "rankframe.errors",
-    "RankframeError": "rankframe.errors",
-    "RankframeWarning": "rankframe.errors",
-    "Report": "rankframe.report",
-    "evaluate": "rankframe.scoring",
-    "read_corpus": "rankframe.io",
-    "read_qrels": "rankframe.io",
-    "read_queries": "rankframe.io",
-    "read_report": "rankframe.report",
-    "read_run": "rankframe.io",
-    "scan_corpus": "rankframe.io",
-    "scan_qrels": "rankframe.io",
-    "scan_queries": "rankframe.io",
-    "scan_run": "rankframe.io",
+    "checking": ("check",),
+    "errors": ("DataError", "ExtraError", "MetricError", "RankframeError", "RankframeWarning"),
+    "io": (
+        "Beir",
+        "read_beir",
+        "read_corpus",
+        "read_qrels",
+        "read_queries",
+        "read_run",
+        "scan_corpus",
+        "scan_qrels",
+        "scan_queries",
+        "scan_run",
+        "write_beir",
+        "write_corpus",
+        "write_qrels",
+        "write_queries",
+        "write_run",
+    ),
+    "metrics": ("Metric",),
+    "report": ("Report", "read_report"),
+    "scoring": ("evaluate",),
 }
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+__version__ = "0.1.0"
+__all__ = ["__version__", "metrics", *sorted(_HOME)]  # noqa: PLE0604  # names of the table above
+
 
 def __getattr__(name: str) -> object:
     if name == "metrics":
         return import_module("rankframe.metrics")
-    if name not in _HOMES:
+    if name not in _HOME:
         raise AttributeError(f"module 'rankframe' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    value: object = getattr(import_module(f"rankframe.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -18,6 +18,7 @@ REASONS: dict[str, str] = {
     "failed_query": "query whose retrieval failed",
     "tie_at_cutoff": "query whose ranking is cut inside a tie at the largest cutoff asked",
     "rank_contradicts_score": "query whose rank column orders documents against their scores",
+    "self_hit": "run row whose document is the query itself",
     "self_hit_dropped": "run row dropped because the document is the query itself",
     "duplicate": "run row that repeats a (query, document) pair",
     "duplicate_dropped": "run row dropped on request because its pair stands there with a better score",
@@ -30,6 +31,7 @@ REASONS: dict[str, str] = {
     "not_in_queries": "query id that the queries do not have",
     "without_metadata": "scored id for which joined metadata has no row",
     "metadata_without_scores": "id of joined metadata that was not scored",
+    "repeated_id": "id that several documents or queries share",
     "empty_text": "document or query whose text is empty",
 }
 """Every reason that a ledger row can give, with what it counts."""

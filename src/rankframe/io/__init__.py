@@ -1,5 +1,6 @@
 """Files in, files out."""
 
+from rankframe.io.beir import Beir, read_beir, write_beir
 from rankframe.io.readers import (
     read_corpus,
     read_qrels,
@@ -10,8 +11,11 @@ from rankframe.io.readers import (
     scan_queries,
     scan_run,
 )
+from rankframe.io.writers import write_corpus, write_qrels, write_queries, write_run
 
 __all__ = [
+    "Beir",
+    "read_beir",
     "read_corpus",
     "read_qrels",
     "read_queries",
@@ -20,4 +24,9 @@ __all__ = [
     "scan_qrels",
     "scan_queries",
     "scan_run",
+    "write_beir",
+    "write_corpus",
+    "write_qrels",
+    "write_queries",
+    "write_run",
 ]

@@ -29,6 +29,7 @@ class Layout:
 
     least: how many fields a line must have. rest: whether the last field takes whatever is left of the line.
     header: the number of the line that holds names, to be passed over.
+    sparse: whether two tabs in a row hold an empty field between them, as in a table; in TREC text they separate once.
     """
 
     fields: tuple[str, ...]
@@ -36,6 +37,7 @@ class Layout:
     least: int = 0
     rest: bool = False
     header: int | None = None
+    sparse: bool = False
 
 
 def split_line(line: str) -> list[str]:
@@ -79,9 +81,10 @@ def fields(path: Path, layout: Layout) -> pl.LazyFrame:
     text = pl.col(_TEXT)
     tabbed = text.str.contains("\t", literal=True)
     blank = text.str.strip_chars_start(" ").str.replace_all(" +", " ")
+    cells = text if layout.sparse else text.str.strip_chars_start(_BLANKS).str.replace_all(" *\t[ \t]*", "\t")
     extra = "" if layout.rest else "too many"
     split = pl.when(tabbed).then(
-        _split(text, "\t", width, rest=layout.rest)
+        _split(cells, "\t", width, rest=layout.rest)
     ).otherwise(_split(blank, " ", width, rest=layout.rest))
     lines = numbered(path)
     if layout.header is not None:
@@ -180,4 +183,4 @@ def read_table(
 
 def named(names: Sequence[str]) -> Layout:
     """The layout of a table with these column names; a row may lack fields at its end."""
-    return Layout(tuple(names), least=1)
+    return Layout(tuple(names), least=1, sparse=True)

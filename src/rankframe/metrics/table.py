@@ -14,7 +14,7 @@ def metric_table() -> pl.DataFrame:
     Columns, all String: name, definition (its formula), parameters (with their defaults or choices), range,
     aliases (other tools' names that parse to it), summary, reference.
 
-    >>> metric_table().filter(name="capped_recall").select("name", "definition", "range").row(0)
+    >>> metric_table().filter(name="capped_recall@k").select("name", "definition", "range").row(0)
     ('capped_recall@k', 'h / min(R, k)', '[0, 1]')
     """
     rows = [_row(family) for _, family in sorted(REGISTRY.items())]

@@ -1,0 +1,103 @@
+"""`check`: what is odd about runs and judgments, counted before anything is scored."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+
+from rankframe.frames.checks import Loaded
+from rankframe.frames.ledger import Note, ledger_frame, note, pairs
+from rankframe.frames.schemas import CORPUS, QUERIES, Schema
+from rankframe.io.beir import Beir
+from rankframe.io.readers import load_qrels, load_run, load_texts
+from rankframe.ranking import Judgments, judge, rank_run
+from rankframe.scoring import named_runs, split_runs
+
+_FOUND = {
+    "invalid_dropped": "invalid",
+    "duplicate_dropped": "duplicate",
+    "conflict_resolved": "conflicting_judgment",
+}
+"""What a repair on request is called where it is only found."""
+
+
+def check(
+    runs: object, qrels: object, *, queries: object = None, corpus: object = None, cutoff: int | None = 10
+) -> pl.DataFrame:
+    """Count what is odd about runs and judgments, without scoring and without refusing bad rows.
+
+    Args:
+        runs: as for `evaluate`.
+        qrels: judgments as for `evaluate`, or a `Beir`, whose queries and corpus are then looked at too.
+        queries: the queries that exist; ids that only runs or judgments have are counted.
+        corpus: the documents that exist; likewise.
+        cutoff: where to look for rankings that are cut inside a tie.
+
+    Returns:
+        A frame in the ledger's shape: run_id (null where it is said of the judgments or texts), reason String, count
+        Int64, examples List(String). No rows where nothing is odd.
+
+    Raises:
+        DataError: for input that is no run or no judgments at all.
+        FileNotFoundError: for a path where nothing is.
+
+    >>> check({"q1": {"d1": 1.0}}, {"q1": {"d1": 1}, "q2": {"d2": 1}}).rows()
+    [('run', 'missing_query', 1, ['q2'])]
+    """
+    if isinstance(qrels, Beir):
+        queries = qrels.queries if queries is None else queries
+        corpus = qrels.corpus if corpus is None else corpus
+        qrels = qrels.qrels
+    judgments = judge(load_qrels(qrels, invalid="drop"), duplicates="best")
+    texts = {
+        schema.columns[0].name: load_texts(source, schema, invalid="drop")
+        for schema, source in ((QUERIES, queries), (CORPUS, corpus))
+        if source is not None
+    }
+    ids = judgments.queries
+    notes = [*judgments.notes, note("no_relevant", ids.filter(n_rel=0)["query_id"].to_list())]
+    for schema in (QUERIES, CORPUS):
+        if loaded := texts.get(schema.columns[0].name):
+            notes.extend(_text_notes(loaded, schema))
+    notes.extend(_absent(judgments.frame, texts))
+    for run_id, source in named_runs(runs):
+        for name, loaded in split_runs(run_id, load_run(source, invalid="drop")):
+            notes.extend(said.of(name) for said in _run_notes(name, loaded, judgments, cutoff))
+            notes.extend(said.of(name) for said in _absent(loaded.frame, texts))
+    return ledger_frame(replace(said, reason=_FOUND.get(said.reason, said.reason)) for said in notes)
+
+
+def _text_notes(loaded: Loaded, schema: Schema) -> list[Note]:
+    frame, key = loaded.frame, schema.columns[0].name
+    blank = pl.col("text").str.strip_chars().fill_null("") == ""
+    if "title" in frame.columns and frame["title"].dtype == pl.String:
+        blank = blank & (pl.col("title").str.strip_chars().fill_null("") == "")
+    return [
+        *loaded.notes,
+        note("empty_text", frame.filter(blank)[key].to_list()),
+        note("repeated_id", frame[key].filter(frame[key].is_duplicated()).unique().sort().to_list()),
+    ]
+
+
+def _run_notes(name: str, loaded: Loaded, judgments: Judgments, cutoff: int | None) -> list[Note]:
+    ranking = rank_run(name, loaded, judgments, duplicates="best", cutoff=cutoff)
+    missing = judgments.queries["query_id"].filter(pl.Series(ranking.n_ret == 0))
+    missing = missing.filter(~missing.is_in(pl.Series(loaded.no_results, dtype=pl.String).implode()))
+    own = loaded.frame.filter(pl.col("query_id") == pl.col("doc_id"))
+    return [
+        *ranking.notes,
+        note("missing_query", missing.to_list()),
+        note("no_results", loaded.no_results),
+        note("self_hit", pairs(own), own.height),
+    ]
+
+
+def _absent(frame: pl.DataFrame, texts: dict[str, Loaded]) -> list[Note]:
+    """Ids of a frame that the queries or the corpus do not have."""
+    reasons = {"query_id": "not_in_queries", "doc_id": "not_in_corpus"}
+    notes = []
+    for key, loaded in texts.items():
+        ids = frame[key].unique().sort()
+        notes.append(note(reasons[key], ids.filter(~ids.is_in(loaded.frame[key].implode())).to_list()))
+    return notes

@@ -1,0 +1,234 @@
+"""The command line: parse, call, print or write."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from rankframe.errors import RankframeError, RankframeWarning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import polars as pl
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Retrieval and RAG evaluation: exact scores from runs and judgments.",
+)
+
+
+class Output(str, Enum):
+    table = "table"
+    json = "json"
+    csv = "csv"
+    markdown = "markdown"
+
+
+class ConventionName(str, Enum):
+    documented = "documented"
+    trec_eval = "trec_eval"
+    trec_eval_c = "trec_eval_c"
+    ir_measures = "ir_measures"
+    beir = "beir"
+
+
+class Duplicates(str, Enum):
+    error = "error"
+    best = "best"
+
+
+class Invalid(str, Enum):
+    error = "error"
+    drop = "drop"
+
+
+Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run files: TREC text, TSV, CSV, JSON, Parquet.")]
+Qrels = Annotated[Path, typer.Option(help="Judgments: a file, or a BEIR folder.")]
+Format = Annotated[Output, typer.Option("--format", help="How to print.")]
+
+
+@app.command()
+def evaluate(
+    runs: Runs,
+    qrels: Qrels,
+    metrics: Annotated[
+        str | None, typer.Option(help="Names, separated by commas: 'ndcg@10,rbp(p=0.9)'. See `rankframe metrics`.")
+    ] = None,
+    output: Format = Output.table,
+    per_query: Annotated[
+        Path | None, typer.Option(help="Write the report, with a row per query, to this Parquet file.")
+    ] = None,
+    convention: Annotated[
+        ConventionName, typer.Option(help="Which queries count, and whose metric names are meant.")
+    ] = ConventionName.documented,
+    queries: Annotated[Path | None, typer.Option(help="Only the queries of this file count.")] = None,
+    corpus: Annotated[Path | None, typer.Option(help="Count judged documents that this corpus lacks.")] = None,
+    duplicates: Annotated[
+        Duplicates, typer.Option(help="A pair that stands there twice: refuse it, or keep the best.")
+    ] = Duplicates.error,
+    invalid: Annotated[
+        Invalid, typer.Option(help="Malformed lines, null ids, NaN scores: refuse them, or drop and count them.")
+    ] = Invalid.error,
+) -> None:
+    """Score one or more runs against judgments."""
+    from rankframe.metrics.names import DEFAULT
+    from rankframe.scoring import evaluate as evaluate_runs
+
+    report = evaluate_runs(
+        list(runs),
+        qrels,
+        metrics=split_names(metrics) if metrics is not None else DEFAULT,
+        convention=convention.value,
+        queries=queries,
+        corpus=corpus,
+        duplicates=duplicates.value,
+        invalid=invalid.value,
+    )
+    if per_query is not None:
+        report.write_parquet(per_query)
+    if output is Output.table:
+        from rankframe.report import aligned
+
+        typer.echo(aligned(report.table()))
+        typer.echo("\n" + "\n".join(report.counts()))
+    else:
+        typer.echo(written(report.summary, output))
+
+
+@app.command()
+def metrics(output: Format = Output.table) -> None:
+    """List every metric: its definition, parameters, range and other names."""
+    from rankframe.metrics import metric_table
+
+    table = metric_table()
+    if output is Output.table:
+        for row in table.iter_rows(named=True):
+            typer.echo(f"{row['name']}: {row['summary']}")
+            for part in ("definition", "parameters", "range", "aliases", "reference"):
+                if row[part]:
+                    typer.echo(f"    {part}: {row[part]}")
+    else:
+        typer.echo(written(table, output))
+
+
+@app.command()
+def check(
+    runs: Runs,
+    qrels: Qrels,
+    queries: Annotated[Path | None, typer.Option(help="The queries that exist.")] = None,
+    corpus: Annotated[Path | None, typer.Option(help="The documents that exist.")] = None,
+    output: Format = Output.table,
+) -> None:
+    """Count what is odd about runs and judgments, without scoring. A BEIR folder as --qrels brings its texts."""
+    from rankframe.checking import check as check_runs
+    from rankframe.frames.ledger import REASONS
+    from rankframe.io.folders import find_texts
+    from rankframe.report import aligned
+
+    if qrels.is_dir():
+        queries = queries or _found(find_texts, qrels, "queries")
+        corpus = corpus or _found(find_texts, qrels, "corpus")
+    found = check_runs(list(runs), qrels, queries=queries, corpus=corpus)
+    if output is not Output.table:
+        typer.echo(written(found, output))
+    elif found.is_empty():
+        typer.echo("nothing odd found")
+    else:
+        rows = [
+            [run or "-", reason, f"{count:,}", ", ".join(examples), REASONS[reason]]
+            for run, reason, count, examples in found.iter_rows()
+        ]
+        header = ["run", "reason", "count", "examples", "meaning"]
+        typer.echo("\n\n".join(_record(header, row) for row in rows) if _narrow(rows) else aligned([header, *rows]))
+
+
+def _found(find: Callable[[Path, str], Path], folder: Path, name: str) -> Path | None:
+    try:
+        return find(folder, name)
+    except FileNotFoundError:
+        return None
+
+
+def _narrow(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the rows are too wide to stand beside each other on a terminal."""
+    return max(sum(map(len, row)) for row in rows) > 150
+
+
+def _record(header: Sequence[str], row: Sequence[str]) -> str:
+    return "\n".join(f"{name + ':':<10}{cell}" for name, cell in zip(header, row, strict=True) if cell)
+
+
+def split_names(text: str) -> list[str]:
+    """Metric names at the commas outside of parentheses.
+
+    >>> split_names("ndcg@10, rbp(p=0.5,rel=2)")
+    ['ndcg@10', 'rbp(p=0.5,rel=2)']
+    """
+    names, depth = [""], 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and depth <= 0:
+            names.append("")
+        else:
+            names[-1] += letter
+    return [name.strip() for name in names if name.strip()]
+
+
+def written(frame: pl.DataFrame, output: Output) -> str:
+    """A frame as JSON records, CSV with a header, or a Markdown table."""
+    rows = [{name: _plain(cell) for name, cell in row.items()} for row in frame.iter_rows(named=True)]
+    if output is Output.json:
+        return json.dumps(rows, ensure_ascii=False, indent=1)
+    cells = [[_text(cell) for cell in row.values()] for row in rows]
+    if output is Output.csv:
+        buffer = io.StringIO()
+        csv.writer(buffer, lineterminator="\n").writerows([frame.columns, *cells])
+        return buffer.getvalue().rstrip("\n")
+    lines = [frame.columns, ["---"] * frame.width, *cells]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def _plain(cell: Any) -> Any:
+    return None if isinstance(cell, float) and cell != cell else cell
+
+
+def _text(cell: Any) -> str:
+    return "" if cell is None else ", ".join(map(str, cell)) if isinstance(cell, list) else str(cell)
+
+
+@contextmanager
+def _warnings_on_stderr() -> Iterator[None]:
+    """Say warnings in one line each, without the place in the source."""
+
+    def say(message: Warning | str, category: type[Warning], *_: object) -> None:
+        if issubclass(category, RankframeWarning):
+            print(f"warning: {message}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", RankframeWarning)
+        warnings.showwarning = cast("Any", say)
+        yield
+
+
+def main() -> None:
+    """Run the command line: exit 0, or 2 for bad input with one line on standard error."""
+    try:
+        with _warnings_on_stderr():
+            app()
+    except (RankframeError, FileNotFoundError, IsADirectoryError, PermissionError) as error:
+        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
+        raise SystemExit(2) from None

@@ -1,0 +1,1 @@
+"""Speed and memory of rankframe beside its peers; `python -m tests.benchmarks` prints the table."""

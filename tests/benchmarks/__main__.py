@@ -1,0 +1,329 @@
+"""Measure every speed and memory aim and print one Markdown table.
+
+    python -m tests.benchmarks [--quick] [--workload NAME ...]
+
+Both sides of a row run in turn in each round; a ratio is the median of the ratios of the rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import polars as pl
+
+from . import peers
+from .data import WORKLOADS, Data, Workload, generate
+
+ROUNDS = 5
+SMALL_ROUNDS = 41
+IMPORT_ROUNDS = 15
+SLOW_ROUNDS = 3
+RUNS = 20
+QUICK = 10  # --quick divides the queries of M and L by this
+NOT_IMPORTED = ("numpy", "pyarrow", "typer")
+
+Side = Callable[[], object]
+Times = dict[str, list[float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What a ratio is to reach: at least `bound` times faster, or at most `bound` times as much."""
+
+    bound: float
+    at_most: bool = False
+    hoped: float | None = None
+
+    def met(self, ratio: float) -> bool:
+        return ratio <= self.bound if self.at_most else ratio >= self.bound
+
+    def __str__(self) -> str:
+        hoped = f" (aim {self.hoped:g}x)" if self.hoped else ""
+        return f"{'at most' if self.at_most else 'at least'} {self.bound:g}x{hoped}"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of the table; `ours` and `theirs` are medians, in seconds unless `unit` says otherwise."""
+
+    workload: str
+    against: str
+    ratio: float | None = None
+    rounds: int = 0
+    aim: Aim | None = None
+    ours: float = 0.0
+    theirs: float = 0.0
+    unit: str = ""
+
+    def __str__(self) -> str:
+        if self.ratio is None:
+            return f"| {self.workload} | {self.against} | not installed | {self.aim or ''} | |"
+        missed = ", **missed**" if self.aim and not self.aim.met(self.ratio) else ""
+        values = f"{self.ours:.4g} / {self.theirs:.4g}{self.unit}"
+        return (
+            f"| {self.workload} | {self.against} | {self.ratio:.2f}x (n={self.rounds}){missed} | {self.aim or ''} "
+            f"| {values} |"
+        )
+
+
+# Timing.
+
+
+def told(text: str) -> None:
+    print(f"[{time.strftime('%H:%M:%S')}] {text}", file=sys.stderr, flush=True)
+
+
+def in_turn(sides: Mapping[str, Side], rounds: int) -> Times:
+    """Seconds of every side, in turn, round by round; every second round goes backwards."""
+    seconds: Times = {name: [] for name in sides}
+    for number in range(rounds):
+        for name in list(sides) if number % 2 == 0 else reversed(list(sides)):
+            gc.collect()
+            started = time.perf_counter()
+            sides[name]()
+            seconds[name].append(time.perf_counter() - started)
+    told("  " + ", ".join(f"{name} {median(values):.4g} s" for name, values in seconds.items()))
+    return seconds
+
+
+def faster(workload: str, against: str, ours: list[float], theirs: list[float], aim: Aim | None = None) -> Row:
+    """The row of how many times faster we are."""
+    ratios = [their / our for our, their in zip(ours, theirs, strict=True)]
+    return Row(workload, against, median(ratios), len(ratios), aim, median(ours), median(theirs))
+
+
+def needed(
+    workload: str, against: str, ours: list[float], theirs: list[float], bound: float | None = None, unit: str = ""
+) -> Row:
+    """The row of how many times as much ours needs."""
+    ratios = [our / their for our, their in zip(ours, theirs, strict=True)]
+    aim = None if bound is None else Aim(bound, at_most=True)
+    return Row(workload, against, median(ratios), len(ratios), aim, median(ours), median(theirs), unit)
+
+
+def agree(ours: peers.Means, theirs: peers.Means) -> None:
+    """Times are only worth something where both sides compute the same."""
+    far = {name: (ours[name], mean) for name, mean in theirs.items() if abs(ours[name] - mean) > 1e-9}
+    if far:
+        raise AssertionError(f"means differ: {far}")
+
+
+def command(arguments: list[str]) -> None:
+    peers.output(arguments)
+
+
+# The rows.
+
+
+def small(workload: Workload, rounds: int) -> Iterator[Row]:
+    """S and G: frames in memory, where fixed cost counts."""
+    data = generate(workload)
+    run, qrels = peers.run_dict(data.run), peers.qrels_dict(data.qrels)
+    agree(peers.rankframe(data.run, data.qrels), peers.pytrec_eval_dicts(run, qrels))
+    seconds = in_turn(
+        {
+            "ours": partial(peers.rankframe, data.run, data.qrels),
+            "frames": partial(peers.pytrec_eval_frames, data.run, data.qrels),
+            "dicts": partial(peers.pytrec_eval_dicts, run, qrels),
+        },
+        rounds,
+    )
+    name = f"{workload}, frames"
+    yield faster(name, "pytrec_eval from a frame", seconds["ours"], seconds["frames"], Aim(1.4))
+    yield faster(name, "pytrec_eval on ready dicts", seconds["ours"], seconds["dicts"])
+
+
+def frames(data: Data, rounds: int) -> Iterator[Row]:
+    """L in memory: ordered, and what the check for duplicates costs; shuffled; many runs."""
+    qrels = peers.qrels_dict(data.qrels)
+    run = peers.run_dict(data.run)
+    ours = partial(peers.rankframe, data.run, data.qrels)
+    agree(ours(), peers.pytrec_eval_dicts(run, qrels))
+    seconds = in_turn(
+        {
+            "ours": ours,
+            "unchecked": partial(unchecked, ours),
+            "theirs": partial(peers.pytrec_eval_dicts, run, qrels),
+        },
+        rounds,
+    )
+    name = f"{data.workload}, frames"
+    ordered = f"{name}, ordered"
+    yield faster(ordered, "pytrec_eval on ready dicts", seconds["ours"], seconds["theirs"], Aim(8, hoped=10))
+    yield needed(ordered, "itself without the duplicate check", seconds["ours"], seconds["unchecked"])
+    del run
+    rows = data.shuffled()
+    run = peers.run_dict(rows)
+    told(f"{data.workload}, shuffled")
+    seconds = in_turn(
+        {
+            "ours": partial(peers.rankframe, rows, data.qrels),
+            "theirs": partial(peers.pytrec_eval_dicts, run, qrels),
+        },
+        rounds,
+    )
+    yield faster(f"{name}, shuffled", "pytrec_eval on ready dicts", seconds["ours"], seconds["theirs"], Aim(3))
+    del run, rows
+    told(f"{data.workload}, {RUNS} runs")
+    runs = {f"run{number:02}": data.run for number in range(RUNS)}
+    seconds = in_turn({"many": partial(peers.rankframe_runs, runs, data.qrels), "one": ours}, rounds)
+    yield needed(f"{data.workload}, frames, {RUNS} runs", "one run", seconds["many"], seconds["one"], 18)
+
+
+def unchecked(ours: Side) -> object:
+    """One evaluation without the check for duplicates."""
+    with patch("rankframe.ranking._repeated_groups", lambda listing: np.empty(0, dtype=np.int64)):
+        return ours()
+
+
+def parquet(data: Data, folder: Path, rounds: int) -> Iterator[Row]:
+    """L from Parquet files, end to end, and the memory of it."""
+    files = data.parquet(folder)
+    ours, theirs = partial(peers.rankframe, *files), partial(peers.pytrec_eval_parquet, *files)
+    seconds = in_turn({"ours": ours, "theirs": theirs}, rounds)
+    name = f"{data.workload}, Parquet"
+    yield faster(name, "pytrec_eval", seconds["ours"], seconds["theirs"], Aim(6))
+    our_peak, their_peak = (
+        float(peers.output(peers.function_command(function, *files)).splitlines()[-1])
+        for function in ("rankframe", "pytrec_eval_parquet")
+    )
+    told(f"  peak {our_peak:.0f} / {their_peak:.0f} MiB")
+    yield needed(f"{name}, peak memory", "pytrec_eval", [our_peak], [their_peak], 0.4, " MiB")
+
+
+def text(data: Data, folder: Path, rounds: int) -> Iterator[Row]:
+    """L from TREC text: whole commands, start-up included."""
+    files = data.trec(folder)
+    ours, how = our_command(files, folder)
+    trec_eval = peers.trec_eval_command(*files)
+    sides = {"ours": partial(command, ours), "theirs": partial(command, peers.pytrec_eval_command(*files))}
+    if trec_eval is not None:
+        sides["trec_eval"] = partial(command, trec_eval)
+    seconds = in_turn(sides, rounds)
+    name = f"{data.workload}, TREC text, whole command ({how})"
+    yield faster(name, "pytrec_eval", seconds["ours"], seconds["theirs"], Aim(6))
+    if trec_eval is None:
+        yield Row(name, "trec_eval (C)", aim=Aim(4))
+    else:
+        yield faster(name, "trec_eval (C)", seconds["ours"], seconds["trec_eval"], Aim(4))
+
+
+def our_command(files: tuple[Path, Path], folder: Path) -> tuple[list[str], str]:
+    """Our command line where it runs, else a call of the function; and which."""
+    tried = generate(WORKLOADS["S"]).trec(folder)
+    command_line = peers.rankframe_command(*tried)
+    probe = subprocess.run(command_line, check=False, cwd=peers.ROOT, capture_output=True, text=True)
+    if probe.returncode == 0:
+        return peers.rankframe_command(*files), "rankframe evaluate"
+    told(f"  the command line does not run, python -c instead: {probe.stderr.strip()[-200:]}")
+    return peers.function_command("rankframe", *files), "python -c"
+
+
+def dense_peers(workload: Workload, folder: Path, rounds: int, slow_rounds: int) -> Iterator[Row]:
+    """M from Parquet against the peers in Python."""
+    warm = generate(WORKLOADS["S"]).parquet(folder)
+    peers.ranx_parquet(*warm)  # it compiles on its first call
+    peers.ir_measures_parquet(*warm)
+    files = generate(workload).parquet(folder)
+    ours = partial(peers.rankframe, *files)
+    name = f"{workload}, Parquet"
+    seconds = in_turn({"ours": ours, "ranx": partial(peers.ranx_parquet, *files)}, rounds)
+    yield faster(name, "ranx", seconds["ours"], seconds["ranx"], Aim(18))
+    seconds = in_turn({"ours": ours, "ir_measures": partial(peers.ir_measures_parquet, *files)}, slow_rounds)
+    yield faster(name, "ir_measures", seconds["ours"], seconds["ir_measures"], Aim(45))
+
+
+IMPORT = """
+import sys, time
+started = time.perf_counter()
+{statement}
+print(time.perf_counter() - started, *(name for name in {names} if name in sys.modules))
+"""
+
+
+def imports(rounds: int) -> Iterator[Row]:
+    """Import in a fresh interpreter: seconds of the statement itself, by the clock inside."""
+    statements = {
+        "import rankframe": "import rankframe",
+        "from rankframe import evaluate": "from rankframe import evaluate",
+        "import polars": "import polars",
+    }
+    seconds: Times = {name: [] for name in statements}
+    loaded: dict[str, list[str]] = {}
+    for number in range(rounds + 1):
+        for name, statement in statements.items():
+            code = IMPORT.format(statement=statement, names=NOT_IMPORTED)
+            taken, *loaded[name] = peers.output([sys.executable, "-c", code]).split()
+            if number:  # the first round reads the disk
+                seconds[name].append(float(taken))
+    for name in list(statements)[:2]:
+        told(f"  {name} loads {loaded[name] or 'none'} of {NOT_IMPORTED}")
+        found = f"loads {', '.join(loaded[name])}" if loaded[name] else f"loads no {', '.join(NOT_IMPORTED)}"
+        missed = ", **missed**" if loaded["import rankframe"] and name == "import rankframe" else ""
+        bound = 1.2 if name == "import rankframe" else None
+        yield needed(f"`{name}` ({found}{missed})", "`import polars`", seconds[name], seconds["import polars"], bound)
+
+
+# The command.
+
+
+def rows(chosen: Iterable[str], folder: Path, *, quick: bool) -> Iterator[Row]:
+    """Every row of the chosen workloads."""
+    rounds = SLOW_ROUNDS if quick else ROUNDS
+    large = {name: workload.smaller(QUICK) if quick else workload for name, workload in WORKLOADS.items()}
+    for name in chosen:
+        told(f"workload {name}")
+        match name:
+            case "S" | "G":
+                yield from small(WORKLOADS[name], SMALL_ROUNDS)
+            case "M":
+                yield from dense_peers(large[name], folder, rounds, 1 if quick else SLOW_ROUNDS)
+            case "L":
+                data = generate(large[name])
+                yield from frames(data, rounds)
+                told("L, Parquet")
+                yield from parquet(data, folder, rounds)
+                told("L, TREC text")
+                yield from text(data, folder, rounds)
+            case _:
+                yield from imports(SLOW_ROUNDS if quick else IMPORT_ROUNDS)
+
+
+def versions() -> str:
+    names = ("rankframe", "polars", "numpy", "pytrec-eval-terrier", "ranx", "ir-measures")
+    return ", ".join(f"{name} {version(name)}" for name in names)
+
+
+def main() -> None:
+    everything = ["import", "S", "G", "M", "L"]
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=str(__doc__).partition("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="fewer queries and rounds; the aims hold for the whole")
+    parser.add_argument("--workload", action="append", choices=everything, help="only these rows; may be repeated")
+    arguments: Any = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="rankframe-benchmarks-") as folder:
+        found = list(rows(arguments.workload or everything, Path(folder), quick=arguments.quick))
+    print("| workload | against | ratio | aim | seconds ours / theirs |")
+    print("|---|---|---|---|---|")
+    for row in found:
+        print(row)
+    print(f"\nPython {platform.python_version()}, {versions()}; {pl.thread_pool_size()} threads, {os.cpu_count()} cores.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+"""Means equal to the peers' on small workloads, and the time of both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .data import WORKLOADS, Data, generate
+from .peers import (
+    METRICS,
+    Means,
+    ir_measures_parquet,
+    output,
+    pytrec_eval_command,
+    pytrec_eval_dicts,
+    pytrec_eval_frames,
+    pytrec_eval_parquet,
+    pytrec_eval_text,
+    qrels_dict,
+    rankframe,
+    run_dict,
+    trec_eval_command,
+)
+
+pytestmark = pytest.mark.slow
+
+# 3-decimal scores up to 20 all differ as 32-bit floats, which pytrec_eval keeps, so both see the same ties.
+EXACT = 1e-9
+
+FORMS = ("dicts", "frames", "shuffled", "parquet", "text")
+
+
+@pytest.fixture(scope="module", params=["S", "G"])
+def data(request: pytest.FixtureRequest) -> Iterator[Data]:
+    yield generate(WORKLOADS[request.param])
+
+
+def sides(data: Data, form: str, folder: Path) -> tuple[Callable[[], Means], Callable[[], Means]]:
+    """Ours and pytrec_eval on the same form of input."""
+    match form:
+        case "dicts":
+            run, qrels = run_dict(data.run), qrels_dict(data.qrels)
+            return lambda: rankframe(data.run, data.qrels), lambda: pytrec_eval_dicts(run, qrels)
+        case "frames":
+            return lambda: rankframe(data.run, data.qrels), lambda: pytrec_eval_frames(data.run, data.qrels)
+        case "shuffled":
+            rows = data.shuffled()
+            return lambda: rankframe(rows, data.qrels), lambda: pytrec_eval_frames(rows, data.qrels)
+        case "parquet":
+            parquet = data.parquet(folder)
+            return lambda: rankframe(*parquet), lambda: pytrec_eval_parquet(*parquet)
+        case _:
+            text = data.trec(folder)
+            return lambda: rankframe(*text), lambda: pytrec_eval_text(*text)
+
+
+def assert_equal(ours: Means, theirs: Means) -> None:
+    assert list(ours) == list(METRICS)
+    assert {name: ours[name] for name in theirs} == pytest.approx(theirs, rel=0, abs=EXACT)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_means_equal_pytrec_eval(data: Data, form: str, tmp_path: Path) -> None:
+    ours, theirs = sides(data, form, tmp_path)
+    assert_equal(ours(), theirs())
+
+
+def test_means_equal_ir_measures_but_for_the_order_of_ties_in_rr(data: Data, tmp_path: Path) -> None:
+    parquet = data.parquet(tmp_path)
+    theirs = ir_measures_parquet(*parquet)
+    assert_equal(rankframe(*parquet), {name: mean for name, mean in theirs.items() if not name.startswith("mrr")})
+
+
+def test_means_equal_trec_eval(data: Data, tmp_path: Path) -> None:
+    text = data.trec(tmp_path)
+    command = trec_eval_command(*text)
+    if command is None:
+        pytest.skip("trec_eval is not installed")
+    lines = [line.split() for line in output(command).splitlines()]
+    printed = {measure: float(value) for measure, query, value in lines if query == "all" and measure != "runid"}
+    ours = rankframe(*text)
+    assert {"recip_rank", "ndcg_cut_10"} <= printed.keys()
+    assert ours["mrr@1000"] == pytest.approx(printed["recip_rank"], abs=6e-5)  # it prints four decimals
+    assert ours["ndcg@10"] == pytest.approx(printed["ndcg_cut_10"], abs=6e-5)
+
+
+def test_the_command_of_pytrec_eval_prints_its_means(data: Data, tmp_path: Path) -> None:
+    text = data.trec(tmp_path)
+    assert output(pytrec_eval_command(*text)).splitlines()[0] == str(pytrec_eval_text(*text))
+
+
+@pytest.mark.parametrize("side", ["rankframe", "pytrec_eval"])
+@pytest.mark.parametrize("form", FORMS)
+def test_speed(data: Data, form: str, side: str, tmp_path: Path, benchmark: Any) -> None:
+    ours, theirs = sides(data, form, tmp_path)
+    benchmark.group = f"{data.workload} {form}"
+    benchmark(ours if side == "rankframe" else theirs)
