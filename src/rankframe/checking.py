@@ -56,7 +56,7 @@ def check(
         if source is not None
     }
     ids = judgments.queries
-    notes = [*judgments.notes, note("no_relevant", ids.filter(n_rel=0)["query_id"].to_list())]
+    notes = [*judgments.notes, note("no_relevant", ids.filter(pl.Series(judgments.n_rel == 0)).to_list())]
     for schema in (QUERIES, CORPUS):
         if loaded := texts.get(schema.columns[0].name):
             notes.extend(_text_notes(loaded, schema))
@@ -82,7 +82,7 @@ def _text_notes(loaded: Loaded, schema: Schema) -> list[Note]:
 
 def _run_notes(name: str, loaded: Loaded, judgments: Judgments, cutoff: int | None) -> list[Note]:
     ranking = rank_run(name, loaded, judgments, duplicates="best", cutoff=cutoff)
-    missing = judgments.queries["query_id"].filter(pl.Series(ranking.n_ret == 0))
+    missing = judgments.queries.filter(pl.Series(ranking.n_ret == 0))
     missing = missing.filter(~missing.is_in(pl.Series(loaded.no_results, dtype=pl.String).implode()))
     own = loaded.frame.filter(pl.col("query_id") == pl.col("doc_id"))
     return [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from functools import cache
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -13,16 +14,17 @@ import polars as pl
 
 from rankframe.errors import DataError, MetricError, RankframeWarning, counted, listed
 from rankframe.frames.checks import Duplicates, Invalid, Loaded, choice
-from rankframe.frames.coerce import id_series, table_frame
+from rankframe.frames.coerce import conform, id_series, table_frame
 from rankframe.frames.ledger import Note, ledger_frame, note
 from rankframe.frames.schemas import CORPUS, QUERIES, Schema
 from rankframe.io.files import stem
 from rankframe.io.readers import load_qrels, load_run, load_texts
 from rankframe.metrics.conventions import Convention, Count, SelfHits, convention as named_convention
-from rankframe.metrics.metric import BuiltIn, Metric
+from rankframe.metrics.metric import BASE_COLUMNS, BuiltIn, Metric
 from rankframe.metrics.names import DEFAULT, resolve
 from rankframe.metrics.rows import GROUP, Rows
-from rankframe.ranking import COLUMNS, Judgments, Ranking, judge, judged_ranking, rank_run
+from rankframe.ranking import Judgments, Population, Ranking, judge, judged_ranking, rank_run
+from rankframe.ranking.population import Covered
 from rankframe.report import Measured, Report
 
 _NEEDED = ("query_id", "doc_id", "score", "rank", "run_id")
@@ -82,26 +84,23 @@ def evaluate(
     asked = resolve(metrics, dialect=rules.dialect)
     choice("duplicates", duplicates, ("error", "best"))
     loaded_qrels = load_qrels(qrels, invalid=invalid)
-    judgments = judge(loaded_qrels, duplicates)
+    judgments = judge(loaded_qrels, duplicates, by_id=any(not isinstance(metric, BuiltIn) for metric in asked))
     bound = [metric.bound(judgments.max_grade) for metric in asked]
     cutoff = max((metric.cutoff for metric in bound if metric.cutoff is not None), default=None)
-    population = _Population(judgments, rules, queries)
+    population = Population(judgments, rules, None if queries is None else _ids(queries, QUERIES))
     notes = [*judgments.notes, *population.notes, *_absent_documents(judgments, corpus)]
-    rankings, rows_read = [], {}
+    found: dict[str, tuple[Ranking, Covered]] = {}
+    inputs: dict[str, dict[str, Any]] = {}
     for run_id, source in named_runs(runs):
         for name, loaded in split_runs(run_id, load_run(source, invalid=invalid, only=_NEEDED)):
-            if name in rows_read:
+            if name in found:
                 raise DataError(f"two runs are called {name!r}; give names: evaluate({{'first': .., 'second': ..}}, qrels)")
-            rows_read[name] = {"run_id": name, "rows": loaded.frame.height, **_file(source)}
-            ranking = rank_run(
-                name, loaded, judgments, duplicates=duplicates, self_hits=rules.self_hits, cutoff=cutoff
-            )
-            population.admit(ranking, loaded)
-            rankings.append(ranking)
-    rankings.sort(key=lambda ranking: ranking.run_id)
-    notes.extend(note_ for ranking in rankings for note_ in ranking.notes)
-    scores = population.mark(_values(judgments, rankings, bound), rankings)
-    notes.extend(population.run_notes)
+            ranking = rank_run(name, loaded, judgments, duplicates=duplicates, self_hits=rules.self_hits, cutoff=cutoff)
+            found[name] = ranking, population.covered(ranking, loaded)
+            inputs[name] = {"run_id": name, "rows": loaded.frame.height, **_file(source)}
+    covered = [found[name] for name in sorted(found)]
+    notes.extend(said for ranking, cover in covered for said in (*ranking.notes, *cover.notes))
+    scores = _scores(judgments, covered, bound)
     _check_ranges(scores, bound)
     return Report(
         scores=scores,
@@ -114,11 +113,11 @@ def evaluate(
             "invalid": invalid,
             "qrels": {
                 "rows": loaded_qrels.frame.height,
-                "queries": judgments.queries.height,
+                "queries": len(judgments.queries),
                 "max_grade": judgments.max_grade,
                 **_file(qrels),
             },
-            "runs": [rows_read[ranking.run_id] for ranking in rankings],
+            "runs": [inputs[name] for name in sorted(inputs)],
             "versions": _versions(),
         },
     )
@@ -129,8 +128,9 @@ def _measured(metric: Metric, asked: Metric) -> Measured:
     return Measured(metric.name, asked.name, metric.aggregate, metric.range, definition, metric.cutoff)
 
 
+@cache
 def _versions() -> dict[str, str]:
-    from importlib.metadata import version
+    from importlib.metadata import version  # reads and parses files, so it is asked once
 
     return {name: version(name) for name in ("rankframe", "polars")}
 
@@ -195,28 +195,49 @@ def split_runs(run_id: str | None, loaded: Loaded) -> list[tuple[str, Loaded]]:
 # What each query scores.
 
 
-def _values(judgments: Judgments, rankings: Sequence[Ranking], metrics: Sequence[Metric]) -> pl.DataFrame:
-    """The metrics of every run and judged query: n_judged and a column per metric, in the order of both."""
+def _scores(
+    judgments: Judgments, covered: Sequence[tuple[Ranking, Covered]], metrics: Sequence[Metric]
+) -> pl.DataFrame:
+    """The scores of every run and judged query: status and counts, then the metrics, null where a query does not count."""
+    import numpy as np
+
     rows = Rows()
     columns = {metric.name: (metric.expression(rows), metric.empty) for metric in metrics}
     used = {name for expr, _ in columns.values() for name in expr.meta.root_names()}
+    rankings = [ranking for ranking, _ in covered]
     judged = judged_ranking(judgments, rankings, texts=bool(used & {"run_id", "query_id", "doc_id"}))
+    size = len(judgments.queries)
+    names = pl.Series("run_id", [ranking.run_id for ranking in rankings], dtype=pl.String)
+    known = [
+        names.gather(np.repeat(np.arange(len(rankings)), size)),
+        judgments.queries.gather(np.tile(np.arange(size), len(rankings))),
+        pl.concat([cover.status for _, cover in covered]),
+        pl.Series("n_ret", np.concatenate([ranking.n_ret for ranking in rankings])),
+        pl.Series("n_rel", np.tile(judgments.n_rel, len(rankings))),
+        pl.concat([cover.counts for _, cover in covered]),
+    ]
+    values = (
+        rows.add_to(judged.lazy())
+        .group_by(GROUP, maintain_order=True)
+        .agg(
+            pl.col("rank").count().cast(pl.Int64).alias("n_judged"),
+            *(expr.cast(pl.Float64).alias(name) for name, (expr, _) in columns.items()),
+        )
+        .drop(GROUP)
+    )
+    scored = [
+        pl.when("counts").then(pl.col(name).fill_nan(None).fill_null(empty)).alias(name)
+        for name, (_, empty) in columns.items()
+    ]
     try:
-        values = (
-            rows.add_to(judged.lazy())
-            .group_by(GROUP, maintain_order=True)
-            .agg(
-                pl.col("rank").count().cast(pl.Int64).alias("n_judged"),
-                *(expr.cast(pl.Float64).alias(name) for name, (expr, _) in columns.items()),
-            )
-            .drop(GROUP)
-            .with_columns(pl.col(name).fill_nan(None).fill_null(empty) for name, (_, empty) in columns.items())
+        return (
+            pl.concat([pl.LazyFrame(known), values], how="horizontal")
+            .select("run_id", "query_id", "status", "n_ret", "n_rel", "n_judged", *scored)
             .collect()
         )
-    except pl.exceptions.PolarsError as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         _blame(judged, metrics)
         raise error
-    return values
 
 
 def _blame(judged: pl.DataFrame, metrics: Sequence[Metric]) -> None:
@@ -228,7 +249,7 @@ def _blame(judged: pl.DataFrame, metrics: Sequence[Metric]) -> None:
             judged.group_by(GROUP).agg(metric.expr.cast(pl.Float64).alias("value"))
         except pl.exceptions.PolarsError as error:
             raise MetricError(
-                f"metric {metric.name!r} cannot be computed over the judged ranking ({', '.join(COLUMNS)}), one number "
+                f"metric {metric.name!r} cannot be computed over the judged ranking ({', '.join(BASE_COLUMNS)}), one number "
                 f"per query: {str(error).partition(chr(10))[0]}"
             ) from error
 
@@ -248,105 +269,6 @@ def _check_ranges(scores: pl.DataFrame, metrics: Sequence[Metric]) -> None:
             raise MetricError(f"metric {metric.name!r} gives values outside of its range {metric.range}: {', '.join(told)}")
 
 
-class _Population:
-    """Which judged queries count, for every metric of the report alike."""
-
-    def __init__(self, judgments: Judgments, rules: Convention, queries: object) -> None:
-        self._judgments = judgments
-        self._rules = rules
-        self._asked = self._asked_for(queries)
-        self._answered: dict[str, Any] = {}
-        self.run_notes: list[Note] = []
-        ids, n_rel = judgments.queries["query_id"], judgments.queries["n_rel"]
-        self.notes = [note("no_relevant", ids.filter(n_rel == 0).to_list())]
-        if self._asked is not None:
-            self.notes.append(note("not_asked", ids.filter(~self._asked).to_list()))
-
-    def _asked_for(self, queries: object) -> pl.Series | None:
-        if queries is None:
-            return None
-        ids = _ids(queries, QUERIES)
-        asked = self._judgments.queries["query_id"].is_in(ids.implode())
-        if not asked.any():
-            raise DataError(
-                f"queries= has no judged query; queries: {listed(ids.head(3), 3)}, "
-                f"judgments: {listed(self._judgments.queries['query_id'].head(3), 3)}"
-            )
-        return asked
-
-    def admit(self, ranking: Ranking, loaded: Loaded) -> None:
-        """Look at the coverage of one run: nothing in common is an error, an empty run a warning."""
-        queries = self._judgments.queries
-        answered = pl.Series(ranking.n_ret > 0)
-        returned_nothing = queries["query_id"].is_in(pl.Series(loaded.no_results, dtype=pl.String).implode())
-        if loaded.frame.is_empty():
-            warnings.warn(
-                f"{loaded.where}: the run {ranking.run_id!r} is empty; every judged query scores 0 or is left out",
-                RankframeWarning,
-                stacklevel=4,
-            )
-        elif not answered.any() and not returned_nothing.any():
-            raise DataError(
-                f"{loaded.where}: the run {ranking.run_id!r} and the judgments have no query in common; run: "
-                f"{listed(loaded.frame['query_id'].unique().sort().head(3), 3)}, judgments: "
-                f"{listed(queries['query_id'].head(3), 3)}; ids are compared as text, letter by letter"
-            )
-        self._answered[ranking.run_id] = (answered | returned_nothing, returned_nothing & ~answered)
-
-    def mark(self, values: pl.DataFrame, rankings: Sequence[Ranking]) -> pl.DataFrame:
-        """The scores of all runs: status and counts before the values, null where a query does not count."""
-        size = self._judgments.queries.height
-        parts = [
-            self._marked(values.slice(number * size, size), ranking) for number, ranking in enumerate(rankings)
-        ]
-        return pl.concat(parts) if len(parts) > 1 else parts[0]
-
-    def _marked(self, values: pl.DataFrame, ranking: Ranking) -> pl.DataFrame:
-        queries = self._judgments.queries
-        answered, returned_nothing = self._answered[ranking.run_id]
-        relevant = queries["n_rel"] > 0
-        asked = pl.Series([True]) if self._asked is None else self._asked
-        frame = values.with_columns(
-            run_id=pl.lit(ranking.run_id),
-            query_id=queries["query_id"],
-            n_ret=pl.Series(ranking.n_ret),
-            n_rel=queries["n_rel"],
-            asked=asked if len(asked) == len(relevant) else pl.lit(True),
-            answered=answered,
-            relevant=relevant,
-        )
-        counts = pl.col("asked")
-        if self._rules.no_relevant == "skip":
-            counts = counts & pl.col("relevant")
-        if self._rules.missing == "skip":
-            counts = counts & pl.col("answered")
-        status = (
-            pl.when(~pl.col("asked"))
-            .then(pl.lit("not_asked"))
-            .when(~pl.col("relevant"))
-            .then(pl.lit("no_relevant"))
-            .when(~pl.col("answered"))
-            .then(pl.lit("missing"))
-            .otherwise(pl.lit("ok"))
-        )
-        names = [name for name in values.columns if name != "n_judged"]
-        scores = frame.select(
-            "run_id",
-            "query_id",
-            status.alias("status"),
-            "n_ret",
-            "n_rel",
-            "n_judged",
-            *(pl.when(counts).then(pl.col(name)).alias(name) for name in names),
-        )
-        ids = queries["query_id"]
-        self.run_notes += [
-            note("missing_query", ids.filter(~answered & (asked if len(asked) > 1 else True)).to_list()).of(ranking.run_id),
-            note("no_results", ids.filter(returned_nothing).to_list()).of(ranking.run_id),
-        ]
-        return scores
-
-
 def _ids(source: object, schema: Schema) -> pl.Series:
     """The ids that a caller gives as a frame, a path, a mapping by id, or just ids."""
     key = schema.columns[0].name
@@ -362,8 +284,6 @@ def _ids(source: object, schema: Schema) -> pl.Series:
             raise DataError(f"{schema.label}= takes ids or a frame with {key!r}, got a {type(source).__name__}")
         return id_series(key, list(source), schema.label).unique(maintain_order=True)
     only_ids = Schema(schema.name, schema.columns[:1], schema.label)
-    from rankframe.frames.coerce import conform
-
     conformed = conform(frame, only_ids, schema.label).select(key)
     ids = (conformed.collect() if isinstance(conformed, pl.LazyFrame) else conformed)[key]
     if ids.null_count():

@@ -18,6 +18,7 @@ Left out, with the reason:
 - trec_eval 10's `iprec_at_recall_*` and `11pt_avg`: round where version 9 takes floor(level * R + 0.9), which binds.
 - `gm_map` per query of trec_eval and pytrec_eval: a logarithm; its mean is compared with our geometric mean.
 - `RR@k`, `Judged@k`, `RBP`, `NERR8/9` of ir_measures: ties in ascending order of ids or in file order (definitions 2).
+- `NumRel` of ir_measures for queries that the run misses, and its total then: it counts 0 where ours adds R.
 - ranx on runs with ties: its sort is unstable. ranx `bpref` (NaN without judged non-relevant) and `rbp` (raw grades).
 """
 
@@ -144,12 +145,14 @@ def compare(tool: Tool, run: pl.DataFrame, qrels: pl.DataFrame, golden: pl.DataF
     golden = golden.join(names, on="measure")
     per_query = golden.filter(pl.col("query_id").is_not_null() & (pl.col("measure") != "gm_map"))
     ours = report.long.drop("run_id")
+    means = golden.filter(pl.col("query_id").is_null())
+    if "NumRel" in metrics and report.scores["status"].is_in(["missing"]).any():
+        answered = report.scores.filter(pl.col("status") != "missing")["query_id"]
+        per_query = per_query.filter((pl.col("measure") != "NumRel") | pl.col("query_id").is_in(answered.implode()))
+        means = means.filter(pl.col("measure") != "NumRel")
     both = per_query.join(ours, on=["query_id", "metric"], how="left", suffix=" ours")
     assert_close(tool, both)
-    means = golden.filter(pl.col("query_id").is_null())
     summary = report.summary.select("metric", "aggregate", pl.col("value").alias("value ours"), "n")
-    if tool.name.startswith("ir_measures"):  # adds 0 for missing queries, where ours adds their R (definitions 3)
-        means = means.filter(pl.col("measure") != "NumRel")
     assert_close(tool, means.join(summary, on=["metric", "aggregate"], how="left"))
     return both.height + means.height
 

@@ -1,0 +1,11 @@
+"""Run and judgments become the judged ranking.
+
+Order, ties, duplicates and populations are decided here, nowhere else.
+"""
+
+from rankframe.ranking.judged import judged_ranking
+from rankframe.ranking.judgments import Judgments, judge
+from rankframe.ranking.population import Population
+from rankframe.ranking.runs import Ranking, rank_run
+
+__all__ = ["Judgments", "Population", "Ranking", "judge", "judged_ranking", "rank_run"]

@@ -1,0 +1,112 @@
+"""Which judged queries count, for every metric of a report alike."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from rankframe.errors import DataError, RankframeWarning, listed
+from rankframe.frames.checks import Loaded
+from rankframe.frames.ledger import Note, note
+from rankframe.metrics.conventions import Convention
+from rankframe.ranking.judgments import Judgments
+from rankframe.ranking.runs import Ranking
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Flags = NDArray[np.bool_]
+
+STATUSES = ("ok", "missing", "failed", "no_relevant", "not_asked")
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """The judged queries of one run: the status of each, and whether it counts."""
+
+    status: pl.Series
+    counts: pl.Series
+    notes: tuple[Note, ...]
+
+
+class Population:
+    """The judged queries under a convention, perhaps narrowed to those that were asked."""
+
+    def __init__(self, judgments: Judgments, rules: Convention, asked: pl.Series | None = None) -> None:
+        import numpy as np
+
+        self._ids = judgments.queries
+        self._rules = rules
+        self._relevant: Flags = judgments.n_rel > 0
+        self._asked: Flags = np.ones(len(self._ids), dtype=np.bool_)
+        if asked is not None:
+            self._asked = self._ids.is_in(asked.implode()).to_numpy()
+            if not self._asked.any():
+                raise DataError(
+                    f"queries= has no judged query; queries: {listed(asked.head(3), 3)}, "
+                    f"judgments: {listed(self._ids.head(3), 3)}"
+                )
+
+    @property
+    def notes(self) -> list[Note]:
+        """What there is to say of the judgments alone."""
+        return self._noted(no_relevant=~self._relevant, not_asked=~self._asked)
+
+    def _noted(self, **reasons: Flags) -> list[Note]:
+        return [
+            note(reason, self._ids.filter(pl.Series(where)).to_list()) for reason, where in reasons.items() if where.any()
+        ]
+
+    def covered(self, ranking: Ranking, loaded: Loaded) -> Covered:
+        """How one run covers the judged queries.
+
+        Raises:
+            DataError: where the run has rows and none of them is of a judged query.
+
+        Warns:
+            RankframeWarning: for a run without rows.
+        """
+        import numpy as np
+
+        has_rows = ranking.n_ret > 0
+        returned_nothing = self._returned_nothing(loaded.no_results) & ~has_rows
+        if loaded.frame.is_empty():
+            warnings.warn(
+                f"{loaded.where}: the run {ranking.run_id!r} is empty; its judged queries count as missing",
+                RankframeWarning,
+                stacklevel=4,
+            )
+        elif not (has_rows | returned_nothing).any():
+            raise DataError(
+                f"{loaded.where}: the run {ranking.run_id!r} and the judgments have no query in common; run: "
+                f"{listed(loaded.frame['query_id'].unique().sort().head(3), 3)}, judgments: "
+                f"{listed(self._ids.head(3), 3)}; ids are compared as text, letter by letter"
+            )
+        missing = ~has_rows & ~returned_nothing
+        counts = self._asked.copy()
+        if self._rules.no_relevant == "skip":
+            counts &= self._relevant
+        if self._rules.missing == "skip":
+            counts &= ~missing
+        code = np.select([~self._asked, ~self._relevant, missing], [4, 3, 1], 0).astype(np.uint32)
+        return Covered(
+            status=pl.Series("status", STATUSES, dtype=pl.String).gather(code),
+            counts=pl.Series("counts", counts),
+            notes=tuple(
+                said.of(ranking.run_id)
+                for said in self._noted(missing_query=missing & self._asked, no_results=returned_nothing)
+            ),
+        )
+
+    def _returned_nothing(self, ids: Sequence[str]) -> Flags:
+        import numpy as np
+
+        if not ids:
+            return np.zeros(len(self._ids), dtype=np.bool_)
+        flags: Flags = self._ids.is_in(pl.Series(ids, dtype=pl.String).implode()).to_numpy()
+        return flags

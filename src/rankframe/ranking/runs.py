@@ -1,0 +1,313 @@
+"""Where a run has the judged documents.
+
+The order of a run is its score, higher first; equal scores are ordered by document id, descending, by bytes
+(trec_eval's rule). A rank is counted over all documents of the run, but found only for the judged ones: judge
+first, rank what is judged. Cost is a few linear passes over the run and no sort of it where its rows already stand by
+query and score; otherwise one sort of row numbers by score within each query.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import polars as pl
+
+from rankframe.errors import DataError, counted
+from rankframe.frames.checks import Duplicates, Loaded, choice
+from rankframe.frames.ledger import Note, note, pairs
+from rankframe.ranking.judgments import Judgments, pair_keys
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
+    Hashes = NDArray[np.uint64]
+    Scores = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+
+_LOOK = 4096  # rows that are looked at before a pass over all of them is made
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """One run over the judgments: where it has what was judged.
+
+    rank: for each row of `Judgments.frame`, the place of the document in the run, 0 where it is not there.
+    n_ret: for each query, how many documents the run has.
+    """
+
+    run_id: str
+    rank: Integers
+    n_ret: Integers
+    notes: tuple[Note, ...]
+
+
+@dataclass(slots=True)
+class _Listing:
+    """The rows of a run, query by query and best score first.
+
+    queries: the query id of each group. starts, ends: where it lies among the positions. order: position -> row of
+    the frame, None where the frame already stands in this order. hashes: of the documents, by row.
+    """
+
+    frame: pl.DataFrame
+    queries: pl.Series
+    starts: Integers
+    ends: Integers
+    order: Integers | None
+    hashes: pl.Series
+
+    def rows(self, positions: Integers) -> Integers:
+        """The frame's row numbers at these positions."""
+        return positions if self.order is None else self.order[positions]
+
+    def scores(self, positions: Integers) -> Scores:
+        """The scores at these positions."""
+        scores: Scores = self.frame["score"].to_numpy()[self.rows(positions)]
+        return scores
+
+    def at(self, column: pl.Series) -> pl.Series:
+        """A column of the frame, by position."""
+        return column if self.order is None else column.gather(self.order)
+
+    def group_of(self, rows: Integers) -> Integers:
+        """Which group each row of the frame belongs to."""
+        import numpy as np
+
+        if self.order is None:
+            groups: Integers = np.searchsorted(self.starts, rows, side="right") - 1
+            return groups
+        by_id = self.queries.arg_sort()
+        place = self.queries.gather(by_id).search_sorted(self.frame["query_id"].gather(rows))
+        return by_id.gather(place).to_numpy().astype(np.int64)
+
+
+def rank_run(
+    run_id: str,
+    loaded: Loaded,
+    judgments: Judgments,
+    *,
+    duplicates: Duplicates = "error",
+    self_hits: Literal["keep", "drop"] = "keep",
+    cutoff: int | None = None,
+) -> Ranking:
+    """Find where the run has the judged documents.
+
+    Args:
+        run_id: the name of the run.
+        loaded: the run: query_id, doc_id String, score Float64 without null or NaN; perhaps rank.
+        judgments: what `judge` made.
+        duplicates: "error", or "best" to keep the best score of a repeated pair and note the rest.
+        self_hits: "drop" takes out documents whose id is the query's.
+        cutoff: the largest cutoff asked, for the note on ties there.
+
+    Raises:
+        DataError: for a repeated pair (unless `duplicates="best"`).
+    """
+    import numpy as np
+
+    choice("duplicates", duplicates, ("error", "best"))
+    notes = list(loaded.notes)
+    frame = loaded.frame
+    if self_hits == "drop":
+        own = frame["doc_id"] == frame["query_id"]
+        if own.any():
+            notes.append(note("self_hit_dropped", pairs(frame.filter(own)), int(own.sum())))
+            frame = frame.filter(~own)
+    listing = _listing(frame, judgments.seed)
+    repeated = _repeated_groups(listing)
+    if len(repeated):
+        frame, resolved = _without_duplicates(frame, listing.queries.gather(repeated), loaded.where, duplicates)
+        if resolved:
+            notes.extend(resolved)
+            listing = _listing(frame, judgments.seed)
+    query = _query_numbers(listing.queries, judgments)
+    known = query >= 0
+    n_ret = np.zeros(len(judgments.queries), dtype=np.int64)
+    n_ret[query[known]] = (listing.ends - listing.starts)[known]
+    judgment, row = _hits(listing, query, judgments)
+    rank = np.zeros(len(judgments.query), dtype=np.int64)
+    rank[judgment] = _places(listing, row)
+    if not known.all():
+        notes.append(note("unjudged_query", listing.queries.filter(pl.Series(~known)).sort().to_list()))
+    if cutoff is not None:
+        notes.extend(_ties_at(cutoff, listing, known))
+    if "rank" in frame.columns and frame["rank"].dtype.is_numeric() and not frame["rank"].null_count():
+        notes.extend(_contradictions(listing))
+    return Ranking(run_id, rank, n_ret, tuple(n.of(run_id) for n in notes))
+
+
+def _listing(frame: pl.DataFrame, seed: int) -> _Listing:
+    """Bring the rows together by query, best score first; at no cost where they stand so."""
+    import numpy as np
+
+    ids, scores, hashes = frame["query_id"], frame["score"].to_numpy(), frame["doc_id"].hash(seed)
+    if frame.height <= _LOOK or ids.head(_LOOK).rle_id().n_unique() == ids.head(_LOOK).n_unique():
+        groups = ids.rle()
+        values = groups.struct.field("value")
+        if values.n_unique() == len(values):
+            ends = np.cumsum(groups.struct.field("len").to_numpy(), dtype=np.int64)
+            starts = np.concatenate((np.zeros(1, dtype=np.int64), ends[:-1])) if len(ends) else ends
+            rising = np.flatnonzero(scores[1:] > scores[:-1]) + 1
+            if np.isin(rising, starts).all():
+                return _Listing(frame, values, starts, ends, None, hashes)
+    grouped = (
+        frame.lazy()
+        .select("query_id", "score", row=pl.int_range(pl.len(), dtype=pl.UInt32))
+        .group_by("query_id")
+        .agg(pl.col("row").sort_by("score", descending=True))
+        .collect()
+    )
+    ends = np.cumsum(grouped["row"].list.len().to_numpy(), dtype=np.int64)
+    starts = np.concatenate((np.zeros(1, dtype=np.int64), ends[:-1])) if len(ends) else ends
+    order = grouped["row"].explode(empty_as_null=False).to_numpy()
+    return _Listing(frame, grouped["query_id"], starts, ends, order, hashes)
+
+
+def _repeated_groups(listing: _Listing) -> Integers:
+    """The groups in which two rows may have one document: those whose 64-bit hashes are not all different."""
+    import numpy as np
+
+    lengths = listing.ends - listing.starts
+    group = pl.Series("group", np.repeat(np.arange(len(lengths), dtype=np.uint32), lengths)).set_sorted()
+    distinct = (
+        pl.DataFrame([group, listing.at(listing.hashes).alias("hash")])
+        .lazy()
+        .group_by("group", maintain_order=True)
+        .agg(pl.col("hash").n_unique())
+        .collect()
+    )
+    found: Integers = np.flatnonzero(distinct["hash"].to_numpy() < lengths)
+    return found
+
+
+def _without_duplicates(
+    frame: pl.DataFrame, queries: pl.Series, where: str, duplicates: Duplicates
+) -> tuple[pl.DataFrame, list[Note]]:
+    """Confirm repeated pairs by their text; refuse them, or keep the best score of each."""
+    row = pl.int_range(pl.len()).alias("row")
+    suspects = frame.with_columns(row).filter(pl.col("query_id").is_in(queries.implode()))
+    twice = suspects.filter(pl.struct("query_id", "doc_id").is_duplicated())
+    if twice.is_empty():
+        return frame, []
+    distinct = twice.unique(["query_id", "doc_id"], maintain_order=True)
+    if duplicates == "error":
+        examples = pairs(distinct)
+        more = f" and {distinct.height - len(examples):,} more" if distinct.height > len(examples) else ""
+        raise DataError(
+            f"{where}: {counted(distinct.height, '(query, document) pair')} more than once: "
+            f'{", ".join(examples)}{more}; duplicates="best" keeps the best score of each and counts the rest'
+        )
+    best = twice.sort("score", descending=True, maintain_order=True).unique(["query_id", "doc_id"], keep="first")
+    worse = twice.filter(~pl.col("row").is_in(best["row"].implode()))
+    kept = frame.filter(~pl.int_range(pl.len()).is_in(worse["row"].implode()))
+    return kept, [note("duplicate_dropped", pairs(worse), worse.height)]
+
+
+def _query_numbers(queries: pl.Series, judgments: Judgments) -> Integers:
+    """The number that the judgments give each query id, -1 where they do not have it."""
+    import numpy as np
+
+    if not len(queries):
+        return np.empty(0, dtype=np.int64)
+    number = judgments.queries.search_sorted(queries).to_numpy().astype(np.int64)
+    there = judgments.queries.gather(np.minimum(number, len(judgments.queries) - 1)) == queries
+    return np.where(there.to_numpy(), number, -1)
+
+
+def _hits(listing: _Listing, query: Integers, judgments: Judgments) -> tuple[Integers, Integers]:
+    """The judgments that the run has, and its rows that have them.
+
+    Documents that are judged for any query are found by their hash, pairs among them by the hash of the pair; what
+    is found so is confirmed by its text.
+    """
+    import numpy as np
+
+    row = np.flatnonzero(listing.hashes.is_in(judgments.docs.implode()).to_numpy())
+    number = query[listing.group_of(row)]
+    row, number = row[number >= 0], number[number >= 0]
+    keys = pair_keys(listing.hashes.gather(row).to_numpy(), number)
+    at = np.minimum(np.searchsorted(judgments.keys, keys), len(judgments.keys) - 1)
+    judgment = judgments.key_rows[at]
+    found = np.flatnonzero((judgments.keys[at] == keys) & (judgments.query[judgment] == number))
+    row, judgment = row[found], judgment[found]
+    same = (judgments.frame["doc_id"].gather(judgment) == listing.frame["doc_id"].gather(row)).to_numpy()
+    return judgment[same], row[same]
+
+
+def _places(listing: _Listing, row: Integers) -> Integers:
+    """Ranks of the documents in these rows: ties are put in the order of document ids, descending."""
+    import numpy as np
+
+    group = listing.group_of(row)
+    start, end = listing.starts[group], listing.ends[group]
+    score = listing.frame["score"].to_numpy()[row]
+    low = _first(listing, score, start, end, strictly=False)
+    high = _first(listing, score, low, end, strictly=True)
+    place = low - start + 1
+    tied = np.flatnonzero(high - low > 1)
+    if not len(tied):
+        return place
+    block, one = np.unique(low[tied], return_index=True)
+    sizes = high[tied][one] - block
+    members = np.repeat(block - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
+    rows = listing.rows(members)
+    ordered = pl.DataFrame(
+        [pl.Series("block", np.repeat(block, sizes)), listing.frame["doc_id"].gather(rows), pl.Series("row", rows)]
+    ).sort("block", "doc_id", descending=[False, True])["row"]
+    by_row = np.argsort(ordered.to_numpy())  # where each row, in ascending order, went among the members
+    settled = members[by_row[np.searchsorted(np.sort(rows), row[tied])]]
+    place[tied] = settled - start[tied] + 1
+    return place
+
+
+def _first(listing: _Listing, score: Scores, low: Integers, high: Integers, *, strictly: bool) -> Integers:
+    """The first position in [low, high) whose score is not above (or, strictly, is below) the given one; else high.
+
+    A binary search in every range at once: within a query, scores descend.
+    """
+    import numpy as np
+
+    low, high = low.copy(), high.copy()
+    while len(open_ := np.flatnonzero(low < high)):
+        middle = (low[open_] + high[open_]) // 2
+        probe, wanted = listing.scores(middle), score[open_]
+        below = (probe < wanted) if strictly else (probe <= wanted)
+        high[open_] = np.where(below, middle, high[open_])
+        low[open_] = np.where(below, low[open_], middle + 1)
+    return low
+
+
+def _ties_at(cutoff: int, listing: _Listing, known: Flags) -> list[Note]:
+    """Judged queries whose first `cutoff` places end between two documents with the same score."""
+    import numpy as np
+
+    deeper = np.flatnonzero(known & (listing.ends - listing.starts > cutoff))
+    last = listing.starts[deeper] + cutoff - 1
+    tied = deeper[listing.scores(last) == listing.scores(last + 1)]
+    return [note("tie_at_cutoff", listing.queries.gather(tied).sort().to_list())] if len(tied) else []
+
+
+def _contradictions(listing: _Listing) -> list[Note]:
+    """Queries whose rank column puts a document with a lower score above one with a higher score."""
+    import numpy as np
+
+    rank = listing.at(listing.frame["rank"].cast(pl.Float64)).to_numpy()
+    begins = np.zeros(len(rank) + 1, dtype=np.bool_)
+    begins[listing.starts] = True
+    begins = begins[:-1]
+    falls = np.flatnonzero((rank[1:] < rank[:-1]) & ~begins[1:]) + 1
+    if not len(falls):
+        return []
+    queries = []
+    for group in np.unique(np.searchsorted(listing.starts, falls, side="right") - 1).tolist():
+        places = np.arange(listing.starts[group], listing.ends[group])
+        ranks, scores = rank[places], listing.scores(places)
+        worst_above = np.maximum.accumulate(ranks)
+        first_of_tie = np.searchsorted(-scores, -scores, side="left")
+        above = first_of_tie > 0
+        if (ranks[above] < worst_above[first_of_tie[above] - 1]).any():
+            queries.append(group)
+    return [note("rank_contradicts_score", listing.queries.gather(queries).sort().to_list())]
