@@ -9,8 +9,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-import polars as _polars  # noqa: F401  # whoever imports this package is about to use it
-
 if TYPE_CHECKING:
     from rankframe import metrics as metrics
     from rankframe.checking import check as check

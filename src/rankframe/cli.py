@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -203,7 +204,7 @@ def written(frame: pl.DataFrame, output: Output) -> str:
 
 
 def _plain(cell: Any) -> Any:
-    return None if isinstance(cell, float) and cell != cell else cell
+    return None if isinstance(cell, float) and math.isnan(cell) else cell
 
 
 def _text(cell: Any) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from rankframe.errors import DataError, counted, listed, nearest
-from rankframe.frames.coerce import table_frame
+from rankframe.frames.coerce import collected, table_frame
 from rankframe.frames.ledger import ledger_frame, note
 from rankframe.frames.schemas import QUERIES, Schema
 from rankframe.metrics.metric import GMEAN_FLOOR, Aggregate
@@ -140,9 +140,7 @@ class Report:
             raise DataError(f"{asked}; this report has {listed(runs)}")
         return run_id
 
-    def join(
-        self, metadata: object, *, on: str | Sequence[str] | None = None, suffix: str | None = None
-    ) -> Report:
+    def join(self, metadata: object, *, on: str | Sequence[str] | None = None, suffix: str | None = None) -> Report:
         """The report with metadata columns behind the scores; every scored row stays, once.
 
         Args:
@@ -165,7 +163,9 @@ class Report:
             )
         taken = [name for name in right.columns if name not in keys and name in self.scores.columns]
         if taken and suffix is None:
-            raise DataError(f'metadata: the columns {listed(taken)} are in the scores already; suffix="_meta" renames them')
+            raise DataError(
+                f'metadata: the columns {listed(taken)} are in the scores already; suffix="_meta" renames them'
+            )
         right = right.rename({name: f"{name}{suffix}" for name in taken})
         clash = [name for name in right.columns if name not in keys and name in self.scores.columns]
         if clash or len(set(right.columns)) < len(right.columns):
@@ -180,12 +180,14 @@ class Report:
         frame = table_frame(metadata, "metadata")
         if frame is None:
             raise DataError(f"metadata is a {type(metadata).__name__}; expected a frame with the column {self.key!r}")
-        right = frame.collect() if isinstance(frame, pl.LazyFrame) else frame
+        right = collected(frame)
         known = Schema("metadata", tuple(c for c in QUERIES.columns if c.name in keys))
         right = right.rename(known.names(right.columns, columns=None, where="metadata"))
         missing = [name for name in keys if name not in right.columns or name not in self.scores.columns]
         if missing:
-            raise DataError(f"metadata: the key {listed(missing)} is not on both sides; there are {listed(right.columns, 12)}")
+            raise DataError(
+                f"metadata: the key {listed(missing)} is not on both sides; there are {listed(right.columns, 12)}"
+            )
         if any(right[name].null_count() for name in keys):
             raise DataError("metadata: a key is null")
         return right.with_columns(pl.col(keys).cast(pl.String))
@@ -222,7 +224,7 @@ class Report:
             "ledger": self.ledger.rows(),
             "options": dict(self.options),
         }
-        self.scores.write_parquet(path, metadata={_METADATA: json.dumps(told)})
+        self.scores.write_parquet(Path(path), metadata={_METADATA: json.dumps(told)})
 
     def table(self, digits: int = 4) -> list[list[str]]:
         """The summary as text: a header, then a row per metric with a column per run."""
@@ -237,35 +239,50 @@ class Report:
 
     def counts(self) -> list[str]:
         """What the numbers are over, in words: scored queries, and every row of the ledger."""
-        states = self.scores.group_by("run_id").agg(
-            (pl.any_horizontal(pl.col([m.name for m in self.metrics][:1]).is_not_null())).sum().alias("n"),
-        ).sort("run_id")
-        numbers = states["n"].unique().sort().to_list()
-        over = f"over {counted(numbers[0], self.unit)}" if len(numbers) == 1 else "over " + ", ".join(
-            f"{counted(n, self.unit)} ({run})" for run, n in states.iter_rows()
+        states = (
+            self.scores.group_by("run_id")
+            .agg(
+                (pl.any_horizontal(pl.col([m.name for m in self.metrics][:1]).is_not_null())).sum().alias("n"),
+            )
+            .sort("run_id")
         )
-        return [over, *(
-            f"{f'{run}: ' if run else ''}{reason} {count:,} ({', '.join(examples)}{', ...' if count > len(examples) else ''})"
-            for run, reason, count, examples in self.ledger.iter_rows()
-        )]
+        numbers = states["n"].unique().sort().to_list()
+        over = (
+            f"over {counted(numbers[0], self.unit)}"
+            if len(numbers) == 1
+            else "over " + ", ".join(f"{counted(n, self.unit)} ({run})" for run, n in states.iter_rows())
+        )
+        return [
+            over,
+            *(
+                (f"{run}: " if run else "")
+                + f"{reason} {count:,} ({', '.join([*examples, '...'] if count > len(examples) else examples)})"
+                for run, reason, count, examples in self.ledger.iter_rows()
+            ),
+        ]
 
     def __repr__(self) -> str:
         return f"Report {self.counts()[0]}\n{aligned(self.table())}"
 
     def _repr_html_(self) -> str:
         header, *rows = self.table()
-        head = "".join(f"<th style='text-align:{'left' if i == 0 else 'right'}'>{html.escape(name)}</th>" for i, name in enumerate(header))
+        head = "".join(
+            f"<th style='text-align:{'left' if i == 0 else 'right'}'>{html.escape(name)}</th>"
+            for i, name in enumerate(header)
+        )
         body = "".join(
-            "<tr>" + "".join(
-                f"<td style='text-align:{'left' if i == 0 else 'right'}'>{html.escape(cell)}</td>" for i, cell in enumerate(row)
-            ) + "</tr>"
+            "<tr>"
+            + "".join(
+                f"<td style='text-align:{'left' if i == 0 else 'right'}'>{html.escape(cell)}</td>"
+                for i, cell in enumerate(row)
+            )
+            + "</tr>"
             for row in rows
         )
         over, *told = (html.escape(text) for text in self.counts())
         notes = "".join(f"<li>{text}</li>" for text in told)
-        return (
-            f"<table><caption>{over}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-            + (f"<ul>{notes}</ul>" if notes else "")
+        return f"<table><caption>{over}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" + (
+            f"<ul>{notes}</ul>" if notes else ""
         )
 
 
@@ -292,7 +309,8 @@ def read_report(path: str | PathLike[str]) -> Report:
         FileNotFoundError: where there is no such file.
         DataError: for a Parquet file that holds no report, or one of a later format.
     """
-    if not Path(path).is_file():
+    path = Path(path)
+    if not path.is_file():
         raise FileNotFoundError(f"no report at {path}")
     told = json.loads(pl.read_parquet_metadata(path).get(_METADATA, "null"))
     if told is None:
@@ -323,6 +341,8 @@ def aligned(rows: Iterable[Sequence[str]]) -> str:
     rows = list(rows)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
-        "  ".join(cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))).rstrip()
+        "  ".join(
+            cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
         for row in rows
     )

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import polars as pl
 
-from rankframe.errors import DataError, MetricError, RankframeWarning, counted, listed
+from rankframe.errors import DataError, MetricError, counted
 from rankframe.frames.checks import Duplicates, Invalid, Loaded, choice
-from rankframe.frames.coerce import conform, id_series, table_frame
+from rankframe.frames.coerce import collected, conform, id_series, table_frame
 from rankframe.frames.ledger import Note, ledger_frame, note
 from rankframe.frames.schemas import CORPUS, QUERIES, Schema
 from rankframe.io.files import stem
 from rankframe.io.readers import load_qrels, load_run, load_texts
-from rankframe.metrics.conventions import Convention, Count, SelfHits, convention as named_convention
+from rankframe.metrics.conventions import Count, SelfHits
+from rankframe.metrics.conventions import convention as named_convention
 from rankframe.metrics.metric import BASE_COLUMNS, BuiltIn, Metric
 from rankframe.metrics.names import DEFAULT, resolve
 from rankframe.metrics.rows import GROUP, Rows
@@ -94,7 +94,9 @@ def evaluate(
     for run_id, source in named_runs(runs):
         for name, loaded in split_runs(run_id, load_run(source, invalid=invalid, only=_NEEDED)):
             if name in found:
-                raise DataError(f"two runs are called {name!r}; give names: evaluate({{'first': .., 'second': ..}}, qrels)")
+                raise DataError(
+                    f"two runs are called {name!r}; give names: evaluate({{'first': .., 'second': ..}}, qrels)"
+                )
             ranking = rank_run(name, loaded, judgments, duplicates=duplicates, self_hits=rules.self_hits, cutoff=cutoff)
             found[name] = ranking, population.covered(ranking, loaded)
             inputs[name] = {"run_id": name, "rows": loaded.frame.height, **_file(source)}
@@ -198,7 +200,7 @@ def split_runs(run_id: str | None, loaded: Loaded) -> list[tuple[str, Loaded]]:
 def _scores(
     judgments: Judgments, covered: Sequence[tuple[Ranking, Covered]], metrics: Sequence[Metric]
 ) -> pl.DataFrame:
-    """The scores of every run and judged query: status and counts, then the metrics, null where a query does not count."""
+    """The scores of every run and judged query: status, counts, metrics; null where a query does not count."""
     import numpy as np
 
     rows = Rows()
@@ -235,9 +237,9 @@ def _scores(
             .select("run_id", "query_id", "status", "n_ret", "n_rel", "n_judged", *scored)
             .collect()
         )
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         _blame(judged, metrics)
-        raise error
+        raise
 
 
 def _blame(judged: pl.DataFrame, metrics: Sequence[Metric]) -> None:
@@ -249,8 +251,8 @@ def _blame(judged: pl.DataFrame, metrics: Sequence[Metric]) -> None:
             judged.group_by(GROUP).agg(metric.expr.cast(pl.Float64).alias("value"))
         except pl.exceptions.PolarsError as error:
             raise MetricError(
-                f"metric {metric.name!r} cannot be computed over the judged ranking ({', '.join(BASE_COLUMNS)}), one number "
-                f"per query: {str(error).partition(chr(10))[0]}"
+                f"metric {metric.name!r} cannot be computed over the judged ranking ({', '.join(BASE_COLUMNS)}), one "
+                f"number per query: {str(error).partition(chr(10))[0]}"
             ) from error
 
 
@@ -265,8 +267,12 @@ def _check_ranges(scores: pl.DataFrame, metrics: Sequence[Metric]) -> None:
             | (value > high + _TOLERANCE if high is not None else False)
         )
         if outside.height:
-            told = [f"{query}: {score:g}" for query, score in outside.select("query_id", metric.name).head(3).iter_rows()]
-            raise MetricError(f"metric {metric.name!r} gives values outside of its range {metric.range}: {', '.join(told)}")
+            told = [
+                f"{query}: {score:g}" for query, score in outside.select("query_id", metric.name).head(3).iter_rows()
+            ]
+            raise MetricError(
+                f"metric {metric.name!r} gives values outside of its range {metric.range}: {', '.join(told)}"
+            )
 
 
 def _ids(source: object, schema: Schema) -> pl.Series:
@@ -284,8 +290,7 @@ def _ids(source: object, schema: Schema) -> pl.Series:
             raise DataError(f"{schema.label}= takes ids or a frame with {key!r}, got a {type(source).__name__}")
         return id_series(key, list(source), schema.label).unique(maintain_order=True)
     only_ids = Schema(schema.name, schema.columns[:1], schema.label)
-    conformed = conform(frame, only_ids, schema.label).select(key)
-    ids = (conformed.collect() if isinstance(conformed, pl.LazyFrame) else conformed)[key]
+    ids = collected(conform(frame, only_ids, schema.label).select(key))[key]
     if ids.null_count():
         raise DataError(f"{schema.label}: {counted(ids.null_count(), 'record')} without {key}")
     return ids.unique(maintain_order=True)

@@ -12,7 +12,9 @@ import rankframe as rf
 
 GOLDEN = Path(__file__).resolve().parents[3] / "shared" / "golden"
 
-present = pytest.mark.skipif(not GOLDEN.is_dir(), reason="the golden data (../shared/golden) is not beside this checkout")
+present = pytest.mark.skipif(
+    not GOLDEN.is_dir(), reason="the golden data (../shared/golden) is not beside this checkout"
+)
 
 _QRELS = {
     "acordar": "qrels/acordar_qrels.txt",
@@ -41,13 +43,21 @@ class Pair:
         collection, run = self.name.split("__")
         if collection == "trec_eval_suite":
             return GOLDEN / collection / _SUITE[run][0]
-        found = [path for path in (GOLDEN / "runs" / collection).iterdir() if path.name.partition(".")[0] == run.partition(".")[0]]
+        found = [
+            path
+            for path in (GOLDEN / "runs" / collection).iterdir()
+            if path.name.partition(".")[0] == run.partition(".")[0]
+        ]
         return found[0]
 
     @property
     def qrels_path(self) -> Path:
         collection, run = self.name.split("__")
-        return GOLDEN / "trec_eval_suite" / _SUITE[run][1] if collection == "trec_eval_suite" else GOLDEN / _QRELS[collection]
+        return (
+            GOLDEN / "trec_eval_suite" / _SUITE[run][1]
+            if collection == "trec_eval_suite"
+            else GOLDEN / _QRELS[collection]
+        )
 
     def run(self) -> pl.DataFrame:
         return rf.read_run(self.run_path)
@@ -59,6 +69,4 @@ class Pair:
         return pl.read_parquet(GOLDEN / "values" / f"{self.name}.parquet")
 
 
-PAIRS = (
-    [Pair(path.stem) for path in sorted((GOLDEN / "values").glob("*.parquet"))] if GOLDEN.is_dir() else []
-)
+PAIRS = [Pair(path.stem) for path in sorted((GOLDEN / "values").glob("*.parquet"))] if GOLDEN.is_dir() else []

@@ -46,7 +46,9 @@ def metric(measure: str, rel: int | None) -> rf.Metric:
 @pytest.mark.parametrize("output", COMMANDS)
 def test_printed_values(output: str) -> None:
     results, judgments, convention, rel, depth = COMMANDS[output]
-    printed = pl.read_csv(SUITE / "expected.tsv", separator="\t", quote_char=None, infer_schema=False).filter(output=output)
+    printed = pl.read_csv(SUITE / "expected.tsv", separator="\t", quote_char=None, infer_schema=False).filter(
+        output=output
+    )
     wanted = [m for m in printed["measure"].unique().sort() if not LEFT_OUT.fullmatch(m)]
     metrics = {measure: metric(measure, rel) for measure in wanted}
     run = rf.read_run(SUITE / results)

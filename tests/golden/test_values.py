@@ -169,6 +169,8 @@ def assert_close(tool: Tool, both: pl.DataFrame) -> None:
 def test_number_of_queries(pair: Pair) -> None:
     """trec_eval's num_q is the n of every summary row."""
     for tool, convention in (("trec_eval 10.0-rc3", "trec_eval"), ("trec_eval 10.0-rc3 -c", "trec_eval_c")):
-        golden = pair.values().filter(tool=tool, measure="num_q").filter(pl.col("query_id").is_null())["value"].to_list()
+        golden = (
+            pair.values().filter(tool=tool, measure="num_q").filter(pl.col("query_id").is_null())["value"].to_list()
+        )
         report = rf.evaluate(pair.run(), pair.qrels(), metrics="map", convention=convention)
         assert golden == report.summary["n"].to_list()

@@ -111,7 +111,8 @@ def settled_judgments(loaded: Loaded, duplicates: Duplicates = "error") -> Loade
         ]
         more = f" and {conflicts.height - len(told):,} more" if conflicts.height > len(told) else ""
         raise DataError(
-            f"{loaded.where}: {counted(conflicts.height, 'pair')} judged with different grades: {', '.join(told)}{more}; "
+            f"{loaded.where}: {counted(conflicts.height, 'pair')} judged with different grades: "
+            f"{', '.join(told)}{more}; "
             f'duplicates="best" keeps the highest grade and counts them'
         )
     equal = repeated.filter(pl.col("relevance").list.len() == 1)

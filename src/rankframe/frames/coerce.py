@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import polars as pl
 
 from rankframe.errors import DataError, listed
 from rankframe.frames.schemas import Column, Schema
 
-Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
+Frame = pl.DataFrame | pl.LazyFrame
 
 _EXACT_INTEGER = 2**53  # the largest magnitude up to which every integer is a Float64 of its own
 
@@ -70,7 +70,7 @@ def record_frame(records: Sequence[Mapping[str, Any]], where: str) -> pl.DataFra
 
 def _mixed_column(name: str, values: list[Any], where: str) -> pl.Series:
     """A column whose values are not of one Python type: text and whole numbers, or nested values of many shapes."""
-    if all(value is None or isinstance(value, (str, int)) and not isinstance(value, bool) for value in values):
+    if all(value is None or (isinstance(value, (str, int)) and not isinstance(value, bool)) for value in values):
         return pl.Series(name, [None if value is None else str(value) for value in values], dtype=pl.String)
     try:
         return pl.Series(name, values, strict=False)
@@ -92,9 +92,10 @@ def conform(frame: Frame, schema: Schema, where: str, columns: Mapping[str, str]
     known = [column for column in schema.columns if column.name in present]
     casts = [cast for column in known if (cast := _cast(column, present[column.name], where)) is not None]
     if casts:
-        frame = _exact_numbers(frame, known, where)
-        cast = frame.lazy().with_columns(casts)
-        frame = cast if isinstance(frame, pl.LazyFrame) else cast.collect()
+        if isinstance(frame, pl.DataFrame):
+            _refuse_rounding(frame, known, where)
+        converted = frame.lazy().with_columns(casts)
+        frame = converted if isinstance(frame, pl.LazyFrame) else converted.collect()
     first = [column.name for column in known]
     order = [*first, *(name for name in present.names() if name not in first)]
     return frame if order == present.names() else frame.select(order)
@@ -151,24 +152,26 @@ def _parsed(col: pl.Expr, name: str, where: str) -> pl.Expr:
     return col.map_batches(parse, return_dtype=pl.Float64)
 
 
-def _exact_numbers(frame: Frame, known: Iterable[Column], where: str) -> Frame:
-    """Refuse whole numbers that Float64 would round, where the frame is at hand to be looked at."""
-    if isinstance(frame, pl.DataFrame):
-        for column in known:
-            values = frame[column.name]
-            if column.kind == "number" and values.dtype.is_integer():
-                largest = max(abs(int(values.min() or 0)), abs(int(values.max() or 0)))  # type: ignore[call-overload]  # a stub says min() may be a date
-                if largest > _EXACT_INTEGER:
-                    raise DataError(
-                        f"{where}: {column.name!r} holds {largest}, which Float64 would round (exact up to 2**53), "
-                        f"so different values could tie; scale the numbers down before"
-                    )
-    return frame
+def _refuse_rounding(frame: pl.DataFrame, known: Iterable[Column], where: str) -> None:
+    """Refuse whole numbers that Float64 would round, so that different ones could tie."""
+    for column in known:
+        values = frame[column.name]
+        if column.kind != "number" or not values.dtype.is_integer():
+            continue
+        large = values.filter((values > _EXACT_INTEGER) | (values < -_EXACT_INTEGER))
+        if len(large):
+            raise DataError(
+                f"{where}: {column.name!r} holds {large[0]}, which Float64 would round (exact up to 2**53), "
+                f"so different values could tie; scale the numbers down before"
+            )
 
 
-def nested_columns(
-    source: Mapping[Any, Any], value: str, where: str
-) -> tuple[pl.DataFrame, list[str]]:
+def collected(frame: Frame) -> pl.DataFrame:
+    """The frame in memory."""
+    return frame.collect() if isinstance(frame, pl.LazyFrame) else frame
+
+
+def nested_columns(source: Mapping[Any, Any], value: str, where: str) -> tuple[pl.DataFrame, list[str]]:
     """The frame of a mapping query -> {document: number}, and the queries whose mapping is empty.
 
     Columns: query_id String, doc_id String, `value` Float64. Whole-number keys become text.
@@ -183,7 +186,9 @@ def nested_columns(
     lengths = pl.Series([len(docs) for docs in source.values()], dtype=pl.UInt32)
     frame = pl.DataFrame(
         [
-            queries.gather(pl.int_range(len(queries), dtype=pl.UInt32, eager=True).repeat_by(lengths).explode(empty_as_null=False))
+            queries.gather(
+                pl.int_range(len(queries), dtype=pl.UInt32, eager=True).repeat_by(lengths).explode(empty_as_null=False)
+            )
             if len(queries)
             else queries,
             id_series("doc_id", [doc for docs in source.values() for doc in docs], where),
@@ -219,7 +224,7 @@ def number_series(name: str, source: Mapping[Any, Mapping[Any, Any]], where: str
         return pl.Series(name, values, dtype=pl.Float64, strict=True)
     for query, docs in source.items():
         for doc, number in docs.items():
-            if isinstance(number, bool) or number is not None and not isinstance(number, numbers.Real):
+            if isinstance(number, bool) or (number is not None and not isinstance(number, numbers.Real)):
                 raise DataError(
                     f"{where}: query {query!r}, document {doc!r}: {name} is {number!r} "
                     f"({type(number).__name__}), not a number"
@@ -239,4 +244,6 @@ def text_columns(source: Mapping[Any, Any], key: str, where: str) -> pl.DataFram
         return pl.DataFrame([ids, pl.Series("text", values, dtype=pl.String)])
     if all(isinstance(value, Mapping) for value in values):
         return pl.DataFrame([ids, *record_frame(values, where)])
-    raise DataError(f"{where}: the values of a mapping are all text, or all records such as {{'title': .., 'text': ..}}")
+    raise DataError(
+        f"{where}: the values of a mapping are all text, or all records such as {{'title': .., 'text': ..}}"
+    )

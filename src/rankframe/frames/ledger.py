@@ -36,7 +36,9 @@ REASONS: dict[str, str] = {
 }
 """Every reason that a ledger row can give, with what it counts."""
 
-SCHEMA = pl.Schema({"run_id": pl.String, "reason": pl.String, "count": pl.Int64, "examples": pl.List(pl.String)})
+SCHEMA = pl.Schema(
+    [("run_id", pl.String()), ("reason", pl.String()), ("count", pl.Int64()), ("examples", pl.List(pl.String()))]
+)
 
 
 @dataclass(frozen=True, slots=True)

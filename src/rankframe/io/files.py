@@ -49,7 +49,7 @@ def _start(path: Path) -> bytes:
 
 
 def compression(path: Path) -> str | None:
-    """ "gzip" or "zstd" by the first bytes of the file, None where it is plain."""
+    """How a file is packed, "gzip" or "zstd", by its first bytes; None where it is plain."""
     start = _start(path)
     return next((name for magic, name in _MAGIC.items() if start.startswith(magic)), None)
 

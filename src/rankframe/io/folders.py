@@ -24,7 +24,9 @@ def find_texts(folder: Path, name: str) -> Path:
             return folder / candidate
     if any((folder / name).glob("*.parquet")):
         return folder / name
-    raise FileNotFoundError(f"{folder}: no {name}.jsonl, nor .tsv, .csv, .parquet, nor a folder {name} of Parquet files")
+    raise FileNotFoundError(
+        f"{folder}: no {name}.jsonl, nor .tsv, .csv, .parquet, nor a folder {name} of Parquet files"
+    )
 
 
 def find_qrels(folder: Path, split: str | None = None) -> list[Path]:
@@ -46,7 +48,9 @@ def find_qrels(folder: Path, split: str | None = None) -> list[Path]:
     if split is None and len(splits) == 1:
         return _of_split(folder, splits[0])
     there = f"the splits there are: {listed(splits, 12)}" if splits else "there are none"
-    raise FileNotFoundError(f"{folder}: no judgments{f' for the split {split!r}' if split else ''} in qrels.tsv or qrels/; {there}")
+    raise FileNotFoundError(
+        f"{folder}: no judgments{f' for the split {split!r}' if split else ''} in qrels.tsv or qrels/; {there}"
+    )
 
 
 def splits_of(folder: Path) -> list[str]:

@@ -11,8 +11,17 @@ import polars as pl
 
 from rankframe.errors import DataError, RankframeWarning, listed
 from rankframe.frames.checks import LINE, Duplicates, Invalid, Loaded, choice, settled_judgments, valid_ids, valid_rows
-from rankframe.frames.coerce import conform, nested_columns, record_frame, scored_by_rank, table_frame, text_columns
-from rankframe.frames.ledger import REASONS
+from rankframe.frames.coerce import (
+    Frame,
+    collected,
+    conform,
+    nested_columns,
+    record_frame,
+    scored_by_rank,
+    table_frame,
+    text_columns,
+)
+from rankframe.frames.ledger import REASONS, Note
 from rankframe.frames.schemas import CORPUS, QRELS, QUERIES, RUN, Schema
 from rankframe.io.files import Format, existing, format_of
 from rankframe.io.folders import find_qrels, find_texts
@@ -179,7 +188,12 @@ def load_qrels(
 
 
 def load_texts(
-    source: object, schema: Schema, *, format: Format | None = None, columns: Columns | None = None, invalid: Invalid = "error"
+    source: object,
+    schema: Schema,
+    *,
+    format: Format | None = None,
+    columns: Columns | None = None,
+    invalid: Invalid = "error",
 ) -> Loaded:
     """A corpus or queries with where they came from and what was left out of them."""
     choice("invalid", invalid, ("error", "drop"))
@@ -198,8 +212,8 @@ def _told(loaded: Loaded) -> pl.DataFrame:
         )
     if loaded.no_results:
         warnings.warn(
-            f"{loaded.where}: {len(loaded.no_results):,} queries have no results ({listed(loaded.no_results)}), which no "
-            f"row can say; give the mapping itself to evaluate",
+            f"{loaded.where}: {len(loaded.no_results):,} queries have no results ({listed(loaded.no_results)}), which  "
+            f"no row can say; give the mapping itself to evaluate",
             RankframeWarning,
             stacklevel=3,
         )
@@ -222,8 +236,8 @@ def _load(
     frame = table_frame(source, where)
     if frame is None:
         raise DataError(
-            f"{where}: a {type(source).__name__} holds no table; expected a path, a mapping, or a frame (Polars, pandas, "
-            f"pyarrow, a list of records)"
+            f"{where}: a {type(source).__name__} holds no table; expected a path, a mapping, or a frame (Polars, "
+            f"pandas, pyarrow, a list of records)"
         )
     return Loaded(_conformed(frame, schema, where, columns, only), where)
 
@@ -232,7 +246,7 @@ def _load_mapping(source: Mapping[object, object], schema: Schema, where: str) -
     if schema in (RUN, QRELS):
         frame, empty = nested_columns(source, schema.columns[2].name, where)
         return Loaded(frame, where, no_results=empty)
-    return Loaded(conform(text_columns(source, schema.columns[0].name, where), schema, where), where)
+    return Loaded(collected(conform(text_columns(source, schema.columns[0].name, where), schema, where)), where)
 
 
 def _load_path(
@@ -244,12 +258,13 @@ def _load_path(
     only: tuple[str, ...] | None,
 ) -> Loaded:
     where = str(path)
-    frame: pl.DataFrame | pl.LazyFrame
+    frame: Frame
+    notes: list[Note] = []
     match format_of(path, format, "trec" if schema in (RUN, QRELS) else "jsonl"):
         case "parquet":
-            frame, notes = scan_parquet(path), []
+            frame = scan_parquet(path)
         case "csv":
-            frame, notes = read_csv(path, schema, _mapping(columns, where)), []
+            frame = read_csv(path, schema, _mapping(columns, where))
         case "jsonl":
             frame, notes = read_jsonl(path, invalid)
         case "json":
@@ -258,7 +273,7 @@ def _load_path(
                 return _load_mapping(value, schema, where)
             if not isinstance(value, list) or not all(isinstance(record, Mapping) for record in value):
                 raise DataError(f"{path}: a JSON file holds a mapping or a list of records; see read_{schema.label}")
-            frame, notes = record_frame(value, where), []
+            frame = record_frame(value, where)
         case kind if schema is RUN:
             frame, notes = read_trec_run(path, columns, invalid, msmarco=kind == "msmarco")
         case _ if schema is QRELS:
@@ -269,7 +284,7 @@ def _load_path(
 
 
 def _conformed(
-    frame: pl.DataFrame | pl.LazyFrame,
+    frame: Frame,
     schema: Schema,
     where: str,
     columns: Columns | None,
@@ -282,7 +297,7 @@ def _conformed(
     frame = conform(frame, schema, where, renames)
     if only is not None:
         frame = frame.select([name for name in only if name in frame.collect_schema()])
-    return frame.collect() if isinstance(frame, pl.LazyFrame) else frame
+    return collected(frame)
 
 
 def _renames(columns: Columns | None) -> Mapping[str, str] | None:
@@ -293,13 +308,14 @@ def _renames(columns: Columns | None) -> Mapping[str, str] | None:
 def _mapping(columns: Columns | None, where: str) -> Mapping[str, str] | None:
     if columns is None or isinstance(columns, Mapping):
         return columns
-    raise DataError(f'{where}: columns= is a mapping here, as in {{"yours": "query_id"}}; a list is for text without a header')
+    raise DataError(
+        f'{where}: columns= is a mapping here, as in {{"yours": "query_id"}}; a list is for text without a header'
+    )
 
 
-def _scan(
-    source: object, schema: Schema, format: Format | None, columns: Columns | None
-) -> pl.LazyFrame | None:
+def _scan(source: object, schema: Schema, format: Format | None, columns: Columns | None) -> pl.LazyFrame | None:
     """The source as a conformed LazyFrame, None where it can only be read whole."""
+    frame: Frame
     if isinstance(source, pl.LazyFrame):
         frame, where = source, schema.label
     elif isinstance(source, (str, PathLike)):
@@ -314,4 +330,4 @@ def _scan(
     renames = _mapping(columns, where)
     if schema is RUN:
         frame = scored_by_rank(frame, renames, where)
-    return conform(frame, schema, where, renames)
+    return conform(frame, schema, where, renames).lazy()

@@ -31,12 +31,9 @@ def scan_parquet(path: Path) -> pl.LazyFrame:
 def scan_csv(path: Path, schema: Schema, columns: Mapping[str, str] | None, *, separator: str = ",") -> pl.LazyFrame:
     """A CSV file with a header; known text columns are kept as text, so that 0042 stays 0042."""
     names = schema_names(path, separator)
-    text = {
-        name
-        for column in schema.columns
-        if column.kind != "number"
-        for name in (column.name, *column.aliases)
-    } | {mine for mine, ours in (columns or {}).items() if ours in {c.name for c in schema.columns if c.kind != "number"}}
+    text = {name for column in schema.columns if column.kind != "number" for name in (column.name, *column.aliases)} | {
+        mine for mine, ours in (columns or {}).items() if ours in {c.name for c in schema.columns if c.kind != "number"}
+    }
     return pl.scan_csv(
         path,
         separator=separator,
@@ -78,11 +75,11 @@ def read_json(path: Path) -> Any:
         return json.loads(text, object_pairs_hook=_unique)
     except json.JSONDecodeError as error:
         raise DataError(f"{path}: line {error.lineno}, column {error.colno}: not JSON ({error.msg})") from error
-    except _RepeatedName as error:
+    except _RepeatedNameError as error:
         raise DataError(f"{path}: a JSON object has the name {error.args[0]!r} twice") from None
 
 
-class _RepeatedName(Exception):
+class _RepeatedNameError(Exception):
     pass
 
 
@@ -90,7 +87,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):
         seen: set[str] = set()
-        raise _RepeatedName(next(name for name, _ in pairs if name in seen or seen.add(name)))  # type: ignore[func-returns-value]  # add() gives None, which is false
+        raise _RepeatedNameError(next(name for name, _ in pairs if name in seen or seen.add(name)))  # type: ignore[func-returns-value]  # add() gives None, which is false
     return made
 
 
@@ -122,7 +119,7 @@ def _by_line(path: Path, invalid: Invalid) -> tuple[pl.DataFrame, list[Note]]:
                 records.append(record)
         except json.JSONDecodeError as error:
             wrong.append((number, error.msg))
-        except _RepeatedName as error:
+        except _RepeatedNameError as error:
             wrong.append((number, f"the name {error.args[0]!r} stands there twice"))
     if wrong and invalid == "error":
         told = ", ".join(f"line {number} ({why})" for number, why in wrong[:EXAMPLES])

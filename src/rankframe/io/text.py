@@ -41,9 +41,9 @@ class Layout:
 
 
 def split_line(line: str) -> list[str]:
-    """The fields of one line.
+    r"""The fields of one line.
 
-    >>> split_line("q1\\tred fox\\t 1 "), split_line(" q1 0  d1\\t")
+    >>> split_line("q1\tred fox\t 1 "), split_line(" q1 0  d1\t")
     (['q1', 'red fox', '1'], ['q1', '0', 'd1'])
     """
     line = line.rstrip(_BLANKS)
@@ -83,9 +83,11 @@ def fields(path: Path, layout: Layout) -> pl.LazyFrame:
     blank = text.str.strip_chars_start(" ").str.replace_all(" +", " ")
     cells = text if layout.sparse else text.str.strip_chars_start(_BLANKS).str.replace_all(" *\t[ \t]*", "\t")
     extra = "" if layout.rest else "too many"
-    split = pl.when(tabbed).then(
-        _split(cells, "\t", width, rest=layout.rest)
-    ).otherwise(_split(blank, " ", width, rest=layout.rest))
+    split = (
+        pl.when(tabbed)
+        .then(_split(cells, "\t", width, rest=layout.rest))
+        .otherwise(_split(blank, " ", width, rest=layout.rest))
+    )
     lines = numbered(path)
     if layout.header is not None:
         lines = lines.filter(pl.col(LINE) != layout.header)
@@ -126,9 +128,7 @@ def read_lines(path: Path, layout: Layout, invalid: Invalid) -> tuple[pl.DataFra
             raise DataError(_malformed(path, bad, layout))
         notes = [note("invalid_dropped", [f"line {number}" for number in bad[LINE]])]
         raw = raw.filter(~wrong)
-    return raw.select(
-        LINE, *(casts.get(name, pl.col(name)).alias(name) for name in layout.fields)
-    ), notes
+    return raw.select(LINE, *(casts.get(name, pl.col(name)).alias(name) for name in layout.fields)), notes
 
 
 def _malformed(path: Path, bad: pl.DataFrame, layout: Layout) -> str:
@@ -175,8 +175,8 @@ def read_table(
         return read_lines(path, replace(named(names), header=number), invalid)
     if len(names) != len(required):
         raise DataError(
-            f"{path}: line {number} has {counted(len(names), 'field')} and no header; expected {' and '.join(required)} "
-            f"between tabs; columns= names others in their order"
+            f"{path}: line {number} has {counted(len(names), 'field')} and no header; expected "
+            f"{' and '.join(required)} between tabs; columns= names others in their order"
         )
     return read_lines(path, Layout(required, least=len(required)), invalid)
 

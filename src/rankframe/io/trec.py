@@ -18,6 +18,7 @@ from rankframe.io.text import Layout, first_line, named, numeric, read_lines
 
 Columns = Mapping[str, str] | Sequence[str]
 
+_ORDER = (LINE, "query_id", "doc_id", "score", "relevance", "rank", "tag")
 RUN_FIELDS = ("query_id", "Q0", "doc_id", "rank", "score", "tag")
 _RUN = Layout(RUN_FIELDS, numbers=("rank", "score"), least=5, rest=True)
 _QRELS = Layout(("query_id", "iteration", "doc_id", "relevance"), numbers=("relevance",), least=4)
@@ -92,13 +93,15 @@ def _with_header(
 ) -> Layout:
     """The layout of a file whose first line holds names: TREC where they stand in its places, else a table."""
     aliases = {name: column.name for column in schema.columns for name in (column.name, *column.aliases)}
-    if len(names) >= trec.least and columns is None:
-        if all(aliases.get(names[place]) == name for place, name in places.items()):
-            return replace(trec, header=number)
+    in_place = len(names) >= trec.least and all(aliases.get(names[place]) == name for place, name in places.items())
+    if in_place and columns is None:
+        return replace(trec, header=number)
     return replace(named(names), header=number)
 
 
-def read_trec_run(path: Path, columns: Columns | None, invalid: Invalid, *, msmarco: bool = False) -> tuple[pl.DataFrame, list[Note]]:
+def read_trec_run(
+    path: Path, columns: Columns | None, invalid: Invalid, *, msmarco: bool = False
+) -> tuple[pl.DataFrame, list[Note]]:
     """A run file as columns: query_id, doc_id String, score Float64, rank Int64, tag String, as far as it has them."""
     layout = run_layout(path, columns, msmarco=msmarco)
     if layout is _RUN and (fast := _regular_run(path)) is not None:
@@ -145,9 +148,8 @@ def _regular_run(path: Path) -> pl.DataFrame | None:
 
 def _tidy(frame: pl.DataFrame, *unused: str) -> pl.DataFrame:
     """Without columns that carry nothing, score before rank, ranks whole where they are."""
-    order = [LINE, "query_id", "doc_id", "score", "relevance", "rank", "tag"]
-    names = [name for name in frame.columns if name not in unused]
-    frame = frame.select(sorted(names, key=lambda name: order.index(name) if name in order else len(order)))
+    first = [name for name in _ORDER if name in frame.columns]
+    frame = frame.select(*first, *(name for name in frame.columns if name not in (*first, *unused)))
     if "tag" in frame.columns and frame["tag"].null_count() == frame.height > 0:
         frame = frame.drop("tag")
     if "rank" in frame.columns and frame["rank"].dtype == pl.Float64:

@@ -122,7 +122,13 @@ def _beir_names(schema: Schema) -> dict[str, str]:
 def _tsv(frame: pl.DataFrame, schema: Schema, target: Path, columns: Rest) -> str:
     flat = _flat(frame, target, columns)
     text = [name for name, dtype in flat.schema.items() if dtype == pl.String]
-    _refuse_blanks(flat, text, r"[\t\r\n]|^[ \x0b\x0c]|[ \x0b\x0c]$|^$", target, "holds no tab, line end, outer blank or empty text")
+    _refuse_blanks(
+        flat,
+        text,
+        r"[\t\r\n]|^[ \x0b\x0c]|[ \x0b\x0c]$|^$",
+        target,
+        "holds no tab, line end, outer blank or empty text",
+    )
     _refuse_blanks(flat, text[:1], r"^# |^#$", target, "holds no line that begins like a comment")
     if schema is QRELS:
         flat = flat.with_columns(_grade())
@@ -151,7 +157,7 @@ def _only(frame: pl.DataFrame, names: tuple[str, ...], target: Path, columns: Re
     rest = [name for name in frame.columns if name not in (*names, LINE)]
     if rest and columns == "error":
         raise DataError(
-            f"{target}: TREC text has no place for the columns {listed(rest, 12)}; columns=\"drop\" leaves them out"
+            f'{target}: TREC text has no place for the columns {listed(rest, 12)}; columns="drop" leaves them out'
         )
     return frame.select(names)
 
@@ -162,7 +168,8 @@ def _flat(frame: pl.DataFrame, target: Path, columns: Rest) -> pl.DataFrame:
     nested = [name for name, dtype in frame.schema.items() if dtype.is_nested() or dtype in (pl.Binary, pl.Object)]
     if nested and columns == "error":
         raise DataError(
-            f'{target}: a text table cannot hold the nested columns {listed(nested, 12)}; columns="drop" leaves them out'
+            f"{target}: a text table cannot hold the nested columns {listed(nested, 12)}; "
+            f'columns="drop" leaves them out'
         )
     return frame.drop(nested)
 
@@ -181,7 +188,9 @@ def _nested(loaded: Loaded, schema: Schema, target: Path, columns: Rest) -> dict
         raise DataError(f"{target}: JSON has no infinite numbers; write Parquet, CSV or TREC text")
     twice = frame.filter(pl.struct("query_id", "doc_id").is_duplicated())
     if twice.height:
-        raise DataError(f"{target}: {counted(twice.height, 'row')} share a (query, document) pair, which a mapping holds once")
+        raise DataError(
+            f"{target}: {counted(twice.height, 'row')} share a (query, document) pair, which a mapping holds once"
+        )
     grouped = frame.group_by("query_id", maintain_order=True).agg("doc_id", number)
     made = {query: dict(zip(docs, numbers, strict=True)) for query, docs, numbers in grouped.iter_rows()}
     return {**made, **{query: {} for query in loaded.no_results}}
@@ -190,8 +199,8 @@ def _nested(loaded: Loaded, schema: Schema, target: Path, columns: Rest) -> dict
 def _refuse_silent(loaded: Loaded, target: Path, what: str) -> None:
     if loaded.no_results:
         raise DataError(
-            f"{target}: {what} cannot say that a query has no results ({listed(loaded.no_results)}); write JSON, or leave "
-            f"such queries out"
+            f"{target}: {what} cannot say that a query has no results ({listed(loaded.no_results)}); write JSON, or "
+            f"leave such queries out"
         )
 
 
@@ -211,5 +220,3 @@ def _made(target: Path) -> Path:
 
 def _write(target: Path, text: str) -> None:
     _made(target).write_bytes(compressed(target, text.encode()))
-
-

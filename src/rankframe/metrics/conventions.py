@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from rankframe.errors import MetricError, nearest
 
@@ -57,7 +57,12 @@ def convention(
     """
     if name not in CONVENTIONS:
         raise MetricError(f"unknown convention {name!r}: {nearest(str(name), list(CONVENTIONS))}")
-    options = {"missing": missing, "no_relevant": no_relevant, "self_hits": self_hits, "failed": failed}
+    options: dict[str, Any] = {
+        "missing": missing,
+        "no_relevant": no_relevant,
+        "self_hits": self_hits,
+        "failed": failed,
+    }
     for option, value in options.items():
         valid = ("keep", "drop") if option == "self_hits" else ("zero", "skip")
         if value is not None and value not in valid:

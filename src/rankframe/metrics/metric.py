@@ -61,7 +61,7 @@ class Metric:
         name: str,
         expr: pl.Expr,
         *,
-        range: tuple[float | None, float | None] | None = None,  # noqa: A002  # the documented name
+        range: tuple[float | None, float | None] | None = None,  # the documented name
         empty: float = 0.0,
         aggregate: Aggregate = "mean",
     ) -> None:
@@ -89,11 +89,11 @@ class Metric:
         """The expression over the columns of the judged ranking, for one group per (run, query)."""
         return self._expr
 
-    def expression(self, rows: Rows) -> pl.Expr:
+    def expression(self, rows: Rows) -> pl.Expr:  # noqa: ARG002  # built-in metrics take theirs from it
         """The expression over the judged ranking and the row columns that `rows` collects."""
         return self._expr
 
-    def bound(self, max_grade: float) -> Metric:
+    def bound(self, max_grade: float) -> Metric:  # noqa: ARG002  # built-in metrics may depend on it
         """The metric with parameters that depend on the judgments filled in."""
         return self
 
@@ -238,9 +238,9 @@ class Family:
                 raise MetricError(f"{self.name} has no parameter {name!r}: {nearest(name, valid)}")
             if value is None:
                 continue
-            value = self._value(name, value)
-            if value != self.defaults[name]:
-                checked[name] = value
+            valid_value = self._value(name, value)
+            if valid_value != self.defaults[name]:
+                checked[name] = valid_value
         missing = [name for name in self.required if name not in checked]
         if missing:
             raise MetricError(f"{self.name} needs the parameter {missing[0]!r}, as in {self.example}")
@@ -249,10 +249,8 @@ class Family:
     def _value(self, name: str, value: object) -> Value:
         if name in self.choices:
             if value not in self.choices[name]:
-                raise MetricError(
-                    f"{self.name}: {name}={value!r}; valid: {', '.join(map(str, self.choices[name]))}"
-                )
-            return value  # type: ignore[return-value]  # one of the choices
+                raise MetricError(f"{self.name}: {name}={value!r}; valid: {', '.join(map(str, self.choices[name]))}")
+            return str(value)
         if name == "judged_only":
             if not isinstance(value, bool):
                 raise MetricError(f"{self.name}: judged_only={value!r}; valid: true, false")
@@ -299,7 +297,7 @@ REGISTRY: dict[str, Family] = {}
 def family(
     name: str,
     *,
-    range: tuple[float | None, float | None],  # noqa: A002  # reads as the attribute it sets
+    range: tuple[float | None, float | None],  # reads as the attribute it sets
     definition: str,
     reference: str,
     example: str,

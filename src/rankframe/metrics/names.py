@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
+import rankframe.metrics.retrieval  # noqa: F401  # registers the families
 from rankframe.errors import MetricError, nearest
-from rankframe.metrics import retrieval as retrieval  # registers the families
 from rankframe.metrics.metric import REGISTRY, Aggregate, Metric, Value, read_cutoff, read_value, split_name
 
 DEFAULT = ("ndcg@10", "recall@100", "mrr@10", "map", "precision@10", "judged@10")
@@ -58,7 +59,9 @@ _RBP = (
     "ours, rbp(p=0.8), is binary, or over the largest grade of all judgments with gain=graded; "
     "{tool} {does}, so its numbers are on another scale"
 )
-_HOLE = "its documents count as judged where they are judged for any query; ours, judged@k, asks for a judgment of the query"
+_HOLE = (
+    "a document counts there as judged that is judged for any query; ours, judged@k, asks for a judgment of the query"
+)
 
 DIALECTS: dict[str, dict[str, Alias | str]] = {
     "trec_eval": {
@@ -144,8 +147,8 @@ def parse(name: str, *, dialect: str | None = None) -> Metric:
     whole, parameters = (name, {}) if dialect != "ranx" else _without_level(name)
     base, written, cut = split_name(whole)
     for key, text in written.items():
-        key, value = _OPTIONS.get((key, text), (key, read_value(text)))
-        parameters[key] = value
+        ours, value = _OPTIONS.get((key, text), (key, read_value(text)))
+        parameters[ours] = value
     k = None if cut is None else read_cutoff(cut, name)
     base = base.lower()
     alias = _known(base, name, dialect)
@@ -157,7 +160,7 @@ def parse(name: str, *, dialect: str | None = None) -> Metric:
     return REGISTRY[alias.family](k=alias.k if k is None else k, aggregate=alias.aggregate, **_split(arguments))
 
 
-def _split(arguments: Mapping[str, Value]) -> dict[str, object]:
+def _split(arguments: Mapping[str, Value]) -> dict[str, Any]:
     reserved = {"k", "aggregate"} & set(arguments)
     if reserved:
         raise MetricError(f"{reserved.pop()!r} is no parameter; a cutoff stands behind the @, as in ndcg@10")
@@ -181,7 +184,7 @@ def _known(base: str, name: str, dialect: str | None) -> Alias | None:
 
 
 def _without_level(name: str) -> tuple[str, dict[str, Value]]:
-    """ranx writes the smallest relevant grade at the end: `map@100-l2`."""
+    """Ranx writes the smallest relevant grade at the end: `map@100-l2`."""
     match = _LEVEL.fullmatch(name.strip())
     if match is None:
         return name, {}

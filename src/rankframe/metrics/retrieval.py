@@ -183,7 +183,7 @@ def r_precision(rows: Rows, *, rel: float | None = None) -> pl.Expr:
 @family(
     "bpref",
     range=UNIT,
-    definition="1/R sum over retrieved relevant of (1 - min(n, R) / min(N, R)), n = judged non-relevant above; 1 where n = 0",
+    definition="1/R sum over retrieved relevant of (1 - min(n, R) / min(N, R)), n = judged non-relevant above it",
     reference="Buckley and Voorhees 2004, doi:10.1145/1008992.1009000",
     example="bpref",
 )
@@ -202,8 +202,8 @@ def bpref(rows: Rows, *, rel: float | None = None) -> pl.Expr:
 @family(
     "infap",
     range=UNIT,
-    definition="1/R sum over retrieved relevant at r of 1/r + (j/r)(a + e)/(a + n + 2e), e = 0.00001; above it: j judged, "
-    "a relevant, n non-relevant",
+    definition="1/R sum over retrieved relevant at r of 1/r + (j/r)(a + e)/(a + n + 2e), e = 0.00001; above it: "
+    "j judged, a relevant, n non-relevant",
     reference="Yilmaz and Aslam 2006, doi:10.1145/1183614.1183633",
     example="infap",
 )
@@ -292,7 +292,7 @@ def _interpolated(rows: Rows, recall: float, rel: float | None) -> pl.Expr:
 @family(
     "iprec",
     range=UNIT,
-    definition="largest precision at a retrieved relevant document whose running count is at least floor(recall R + 0.9)",
+    definition="largest precision at a retrieved relevant document with at least floor(recall R + 0.9) at or above it",
     reference="trec_eval 9, https://github.com/usnistgov/trec_eval",
     example="iprec(recall=0.1)",
 )
@@ -356,9 +356,7 @@ def unjudged(rows: Rows, *, k: int) -> pl.Expr:
     return (rows.n_ret.first().clip(upper_bound=k) - assessed) / k
 
 
-@family(
-    "num_ret", range=OPEN, definition="n_ret", reference=TREC_EVAL, example="num_ret", aggregate="sum"
-)
+@family("num_ret", range=OPEN, definition="n_ret", reference=TREC_EVAL, example="num_ret", aggregate="sum")
 def num_ret(rows: Rows) -> pl.Expr:
     """Documents that the run has for the query.
 

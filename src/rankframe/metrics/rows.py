@@ -36,9 +36,7 @@ class Rows:
     def add_to(self, judged: pl.LazyFrame) -> pl.LazyFrame:
         """`judged` with every row column that was asked for, those that others build on first."""
         for level in sorted({level for level, _ in self._columns.values()}):
-            judged = judged.with_columns(
-                expr.alias(name) for name, (at, expr) in self._columns.items() if at == level
-            )
+            judged = judged.with_columns(expr.alias(name) for name, (at, expr) in self._columns.items() if at == level)
         return judged
 
     def _column(self, name: str, expr: pl.Expr, *, windowed: bool = False) -> pl.Expr:

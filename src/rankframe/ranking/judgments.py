@@ -28,7 +28,7 @@ class Judgments:
     frame: query_id, doc_id String, relevance Float64; one row per judgment, sorted by query and relevance
         descending: the ideal ranking. With `by_id`, equal grades stand in the order of their ids, else as they came.
     query, ideal_rank: for each row, the number of its query and its place in the ideal ranking.
-    queries: query_id String, sorted: what the numbers stand for. n_rel: how many documents of each have a grade above 0.
+    queries: query_id String, sorted: what the numbers stand for. n_rel: documents of each with a grade above 0.
     docs: the hashes of the judged documents. keys, key_rows: hashes of the judged pairs, sorted, and their rows.
     """
 

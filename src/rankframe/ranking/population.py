@@ -59,7 +59,9 @@ class Population:
 
     def _noted(self, **reasons: Flags) -> list[Note]:
         return [
-            note(reason, self._ids.filter(pl.Series(where)).to_list()) for reason, where in reasons.items() if where.any()
+            note(reason, self._ids.filter(pl.Series(where)).to_list())
+            for reason, where in reasons.items()
+            if where.any()
         ]
 
     def covered(self, ranking: Ranking, loaded: Loaded) -> Covered:
