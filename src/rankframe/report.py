@@ -13,11 +13,13 @@ from typing import Any
 
 import polars as pl
 
-from rankframe.errors import DataError, counted, listed, nearest
-from rankframe.frames.coerce import collected, table_frame
+from rankframe.errors import DataError, MetricError, counted, listed, nearest
+from rankframe.frames.coerce import collected, conform, table_frame
 from rankframe.frames.ledger import ledger_frame, note
-from rankframe.frames.schemas import QUERIES, Schema
+from rankframe.frames.schemas import QUERIES, Column, Schema
+from rankframe.metrics.conventions import CONVENTIONS
 from rankframe.metrics.metric import GMEAN_FLOOR, Aggregate
+from rankframe.metrics.names import parse
 
 _METADATA = "rankframe"
 FORMAT = 1
@@ -124,12 +126,20 @@ class Report:
         Raises:
             DataError: for a metric or run that the report does not have, or several runs and none named.
         """
-        found = [m for m in self.metrics if metric in (m.name, m.asked)]
+        found = [m for m in self.metrics if metric in (m.name, m.asked)] or self._parsed(metric)
         if not found:
             raise DataError(f"no metric {metric!r} in this report: {nearest(metric, [m.name for m in self.metrics])}")
         row = self.summary.filter(run_id=self._run(run_id), metric=found[0].name, aggregate=found[0].aggregate)
         value = row["value"][0]
         return float("nan") if value is None else float(value)
+
+    def _parsed(self, metric: str) -> list[Measured]:
+        """The metrics that a name of another tool stands for."""
+        try:
+            named = parse(metric, dialect=CONVENTIONS[self.options.get("convention", "documented")].dialect)
+        except MetricError:
+            return []
+        return [m for m in self.metrics if named.name in (m.name, m.asked) and named.aggregate == m.aggregate]
 
     def _run(self, run_id: str | None) -> str:
         runs = self.runs
@@ -181,8 +191,9 @@ class Report:
         if frame is None:
             raise DataError(f"metadata is a {type(metadata).__name__}; expected a frame with the column {self.key!r}")
         right = collected(frame)
-        known = Schema("metadata", tuple(c for c in QUERIES.columns if c.name in keys))
-        right = right.rename(known.names(right.columns, columns=None, where="metadata"))
+        aliases = {column.name: column.aliases for column in QUERIES.columns}
+        known = Schema("metadata", tuple(Column(key, "id", aliases.get(key, ())) for key in keys))
+        right = collected(conform(right, known, "metadata"))
         missing = [name for name in keys if name not in right.columns or name not in self.scores.columns]
         if missing:
             raise DataError(
@@ -190,7 +201,7 @@ class Report:
             )
         if any(right[name].null_count() for name in keys):
             raise DataError("metadata: a key is null")
-        return right.with_columns(pl.col(keys).cast(pl.String))
+        return right
 
     def to_dict(self, run_id: str | None = None) -> dict[str, Any]:
         """One run as the documented dictionary: metrics, per_query, n_queries, k_values.

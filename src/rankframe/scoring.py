@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from rankframe.errors import DataError, MetricError, counted
+from rankframe.errors import DataError, MetricError, counted, listed
 from rankframe.frames.checks import Duplicates, Invalid, Loaded, choice
 from rankframe.frames.coerce import collected, conform, id_series, table_frame
 from rankframe.frames.ledger import Note, ledger_frame, note
@@ -84,6 +84,8 @@ def evaluate(
     asked = resolve(metrics, dialect=rules.dialect)
     choice("duplicates", duplicates, ("error", "best"))
     loaded_qrels = load_qrels(qrels, invalid=invalid)
+    if loaded_qrels.frame.is_empty():
+        raise DataError(_no_judgments(loaded_qrels.where, runs))
     judgments = judge(loaded_qrels, duplicates, by_id=any(not isinstance(metric, BuiltIn) for metric in asked))
     bound = [metric.bound(judgments.max_grade) for metric in asked]
     cutoff = max((metric.cutoff for metric in bound if metric.cutoff is not None), default=None)
@@ -122,6 +124,15 @@ def evaluate(
             "runs": [inputs[name] for name in sorted(inputs)],
             "versions": _versions(),
         },
+    )
+
+
+def _no_judgments(where: str, runs: object) -> str:
+    """The message for empty qrels, with ids of the first run."""
+    first = [load_run(source, invalid="drop").frame["query_id"] for _, source in named_runs(runs)[:1]]
+    ids = listed(first[0].unique(maintain_order=True).head(3), 3) if first else "none"
+    return (
+        f"{where}: there are no judgments (expected query_id, doc_id, relevance); queries of the run: {ids or 'none'}"
     )
 
 
@@ -278,19 +289,16 @@ def _check_ranges(scores: pl.DataFrame, metrics: Sequence[Metric]) -> None:
 def _ids(source: object, schema: Schema) -> pl.Series:
     """The ids that a caller gives as a frame, a path, a mapping by id, or just ids."""
     key = schema.columns[0].name
-    if isinstance(source, Mapping):
-        return id_series(key, list(source), schema.label)
-    if isinstance(source, pl.Series):
-        return id_series(key, source.to_list(), schema.label)
     if isinstance(source, (str, PathLike)):
         return load_texts(source, schema).frame[key].unique(maintain_order=True)
-    frame = table_frame(source, schema.label)
-    if frame is None:
-        if not isinstance(source, Iterable):
-            raise DataError(f"{schema.label}= takes ids or a frame with {key!r}, got a {type(source).__name__}")
-        return id_series(key, list(source), schema.label).unique(maintain_order=True)
-    only_ids = Schema(schema.name, schema.columns[:1], schema.label)
-    ids = collected(conform(frame, only_ids, schema.label).select(key))[key]
+    frame = source.alias(key).to_frame() if isinstance(source, pl.Series) else table_frame(source, schema.label)
+    if frame is not None:
+        only_ids = Schema(schema.name, schema.columns[:1], schema.label)
+        ids = collected(conform(frame, only_ids, schema.label).select(key))[key]
+    elif isinstance(source, Iterable):
+        ids = id_series(key, list(source), schema.label)
+    else:
+        raise DataError(f"{schema.label}= takes ids or a frame with {key!r}, got a {type(source).__name__}")
     if ids.null_count():
         raise DataError(f"{schema.label}: {counted(ids.null_count(), 'record')} without {key}")
     return ids.unique(maintain_order=True)

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -77,8 +77,8 @@ class Row:
         missed = ", **missed**" if self.aim and not self.aim.met(self.ratio) else ""
         values = f"{self.ours:.4g} / {self.theirs:.4g}{self.unit}"
         return (
-            f"| {self.workload} | {self.against} | {self.ratio:.2f}x (n={self.rounds}){missed} | {self.aim or ''} "
-            f"| {values} |"
+            f"| {self.workload} | {self.against} | {self.ratio:.2f}x (n={self.rounds}){missed} "
+            f"| {self.aim or ''} | {values} |"
         )
 
 
@@ -109,7 +109,12 @@ def faster(workload: str, against: str, ours: list[float], theirs: list[float], 
 
 
 def needed(
-    workload: str, against: str, ours: list[float], theirs: list[float], bound: float | None = None, unit: str = ""
+    workload: str,
+    against: str,
+    ours: list[float],
+    theirs: list[float],
+    bound: float | None = None,
+    unit: str = "",
 ) -> Row:
     """The row of how many times as much ours needs."""
     ratios = [our / their for our, their in zip(ours, theirs, strict=True)]
@@ -188,7 +193,7 @@ def frames(data: Data, rounds: int) -> Iterator[Row]:
 
 def unchecked(ours: Side) -> object:
     """One evaluation without the check for duplicates."""
-    with patch("rankframe.ranking._repeated_groups", lambda listing: np.empty(0, dtype=np.int64)):
+    with patch("rankframe.ranking.runs._repeated_groups", lambda _: np.empty(0, dtype=np.int64)):
         return ours()
 
 
@@ -313,7 +318,11 @@ def versions() -> str:
 def main() -> None:
     everything = ["import", "S", "G", "M", "L"]
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=str(__doc__).partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="fewer queries and rounds; the aims hold for the whole")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="a tenth of the queries of M and L, fewer rounds: no word on the aims",
+    )
     parser.add_argument("--workload", action="append", choices=everything, help="only these rows; may be repeated")
     arguments: Any = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rankframe-benchmarks-") as folder:
@@ -321,8 +330,9 @@ def main() -> None:
     print("| workload | against | ratio | aim | seconds ours / theirs |")
     print("|---|---|---|---|---|")
     for row in found:
-        print(row)
-    print(f"\nPython {platform.python_version()}, {versions()}; {pl.thread_pool_size()} threads, {os.cpu_count()} cores.")
+        print(row if not arguments.quick else replace(row, aim=None))
+    machine = f"{pl.thread_pool_size()} threads, {os.cpu_count()} cores"
+    print(f"\nPython {platform.python_version()}, {versions()}; {machine}.")
 
 
 if __name__ == "__main__":

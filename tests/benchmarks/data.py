@@ -1,7 +1,8 @@
 """Workloads: runs and judgments of set sizes, the same for a seed, with many ties.
 
-Rows of a run stand by query, then score descending; tied documents stand in ascending order of their ids, which is not
-the order in which trec_eval ranks them. Judged documents stand at every rank, more of them near the top.
+Rows of a run stand by query, then score descending; tied documents stand in ascending order of their ids,
+which is not the order in which trec_eval ranks them. Sparse judgments stand at every rank, more of them near
+the top; graded ones stand evenly.
 """
 
 from __future__ import annotations
@@ -127,7 +128,7 @@ def generate(workload: Workload, seed: int = 0) -> Data:
 
 
 def _sparse_slots(workload: Workload, rng: np.random.Generator) -> tuple[Integers, Integers]:
-    """Query and slot of one or a few judgments a query. A slot is a rank from 0; from `depth` on, not retrieved."""
+    """Query and slot of a few judgments each: a rank from 0, or from `depth` on where it is not retrieved."""
     depth = workload.depth
     counts = 1 + rng.poisson(workload.judged - 1, workload.queries)
     query = np.repeat(np.arange(workload.queries), counts)

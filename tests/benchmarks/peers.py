@@ -1,7 +1,8 @@
 """One function per side: run and judgments in, the means of the same metrics out, by rankframe's names.
 
-Every side computes the values of each query and their means. pytrec_eval has the reciprocal rank without a cutoff only,
-which is mrr@1000 here, as no run is deeper. Imports stand in the functions, so that a subprocess loads what it uses.
+Every side computes the values of each query and their means. pytrec_eval has the reciprocal rank without a
+cutoff only, which is mrr@1000 here, as no run is deeper. Imports stand in the functions, so that a subprocess
+loads what it uses.
 """
 
 from __future__ import annotations
@@ -78,14 +79,15 @@ def pytrec_eval_parquet(run: Path | str, qrels: Path | str) -> Means:
 
     columns = ["query_id", "doc_id"]
     return pytrec_eval_frames(
-        pl.read_parquet(run, columns=[*columns, "score"]), pl.read_parquet(qrels, columns=[*columns, "relevance"])
+        pl.read_parquet(run, columns=[*columns, "score"]),
+        pl.read_parquet(qrels, columns=[*columns, "relevance"]),
     )
 
 
 def pytrec_eval_text(run: Path | str, qrels: Path | str) -> Means:
     """pytrec_eval from TREC text, read by its own parsers."""
     pytrec_eval: Any = import_module("pytrec_eval")
-    with open(run) as run_lines, open(qrels) as qrels_lines:
+    with Path(run).open() as run_lines, Path(qrels).open() as qrels_lines:
         return pytrec_eval_dicts(pytrec_eval.parse_run(run_lines), pytrec_eval.parse_qrel(qrels_lines))
 
 
@@ -108,8 +110,7 @@ def qrels_dict(qrels: pl.DataFrame) -> QrelsDict:
 
 def _nested(frame: pl.DataFrame, value: str) -> dict[str, dict[str, Any]]:
     grouped = frame.group_by("query_id").agg("doc_id", value)
-    rows = zip(grouped["query_id"].to_list(), grouped["doc_id"].to_list(), grouped[value].to_list(), strict=True)
-    return {query: dict(zip(documents, values, strict=True)) for query, documents, values in rows}
+    return {query: dict(zip(*pairs, strict=True)) for query, *pairs in grouped.iter_rows()}
 
 
 # The others.
@@ -168,8 +169,8 @@ def output(command: list[str]) -> str:
 def peak_memory() -> float:
     """The most memory that this process has held, in MiB.
 
-    Linux hands `ru_maxrss` of the parent on to a program that it starts, so a large parent hides its children;
-    VmHWM is the program's own.
+    Linux hands `ru_maxrss` of the parent on to a program that it starts, so a large parent hides its
+    children; VmHWM is the program's own.
     """
     status = Path("/proc/self/status")
     if status.exists():

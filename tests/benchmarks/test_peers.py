@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +34,8 @@ FORMS = ("dicts", "frames", "shuffled", "parquet", "text")
 
 
 @pytest.fixture(scope="module", params=["S", "G"])
-def data(request: pytest.FixtureRequest) -> Iterator[Data]:
-    yield generate(WORKLOADS[request.param])
+def data(request: pytest.FixtureRequest) -> Data:
+    return generate(WORKLOADS[request.param])
 
 
 def sides(data: Data, form: str, folder: Path) -> tuple[Callable[[], Means], Callable[[], Means]]:

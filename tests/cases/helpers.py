@@ -6,7 +6,7 @@ import csv
 import gzip
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,7 @@ import rankframe as rf
 
 Row = tuple[Any, ...]
 
-FORMS = (
-    "frame", "lazy", "pandas", "arrow", "records", "mapping", "csv", "tsv", "jsonl", "json", "parquet"
-)
+FORMS = ("frame", "lazy", "pandas", "arrow", "records", "mapping", "csv", "tsv", "jsonl", "json", "parquet")
 """Every form of a run or of judgments that names its columns, and the mapping."""
 
 
@@ -71,37 +69,35 @@ def run_as(form: str, rows: Sequence[Row], folder: Path, number: str = "score") 
     None is a null, an empty field or JSON's null; NaN is written as nan or NaN.
     """
     names = ("query_id", "doc_id", number)
-    match form:
-        case "frame":
-            return _frame(rows, names)
-        case "lazy":
-            return _frame(rows, names).lazy()
-        case "pandas":
-            return pd.DataFrame(list(rows), columns=list(names))
-        case "arrow":
-            return _frame(rows, names).to_arrow()
-        case "records":
-            return [dict(zip(names, row, strict=True)) for row in rows]
-        case "mapping":
-            nested: dict[Any, dict[Any, Any]] = {}
-            for query, doc, value in rows:
-                nested.setdefault(query, {})[doc] = value
-            return nested
-        case "csv":
-            return write(folder / f"{number}.csv", _separated(rows, names, ","))
-        case "tsv":
-            return write(folder / f"{number}.tsv", _separated(rows, names, "\t"))
-        case "jsonl":
-            lines = (json.dumps(dict(zip(names, row, strict=True))) for row in rows)
-            return write(folder / f"{number}.jsonl", "".join(line + "\n" for line in lines))
-        case "json":
-            records = [dict(zip(names, row, strict=True)) for row in rows]
-            return write(folder / f"{number}.json", json.dumps(records))
-        case "parquet":
-            path = folder / f"{number}.parquet"
-            _frame(rows, names).write_parquet(path)
-            return path
-    raise AssertionError(form)
+    records = [dict(zip(names, row, strict=True)) for row in rows]
+    path = folder / f"{number}.{form}"
+    made: dict[str, Callable[[], Any]] = {
+        "frame": lambda: _frame(rows, names),
+        "lazy": lambda: _frame(rows, names).lazy(),
+        "pandas": lambda: pd.DataFrame(list(rows), columns=list(names)),
+        "arrow": lambda: _frame(rows, names).to_arrow(),
+        "records": lambda: records,
+        "mapping": lambda: nested(rows),
+        "csv": lambda: write(path, _separated(rows, names, ",")),
+        "tsv": lambda: write(path, _separated(rows, names, "\t")),
+        "jsonl": lambda: write(path, "".join(json.dumps(record) + "\n" for record in records)),
+        "json": lambda: write(path, json.dumps(records)),
+        "parquet": lambda: _parquet(_frame(rows, names), path),
+    }
+    return made[form]()
+
+
+def nested(rows: Sequence[Row]) -> dict[Any, dict[Any, Any]]:
+    """The mapping query -> {document: number}."""
+    made: dict[Any, dict[Any, Any]] = {}
+    for query, doc, value in rows:
+        made.setdefault(query, {})[doc] = value
+    return made
+
+
+def _parquet(frame: pl.DataFrame, path: Path) -> Path:
+    frame.write_parquet(path)
+    return path
 
 
 def _frame(rows: Sequence[Row], names: Sequence[str]) -> pl.DataFrame:
@@ -111,8 +107,10 @@ def _frame(rows: Sequence[Row], names: Sequence[str]) -> pl.DataFrame:
 
 def _separated(rows: Sequence[Row], names: Sequence[str], separator: str) -> str:
     text = io.StringIO()
-    quoting = csv.QUOTE_MINIMAL if separator == "," else csv.QUOTE_NONE
-    writer = csv.writer(text, delimiter=separator, quoting=quoting, quotechar='"', lineterminator="\n")
+    if separator == ",":
+        writer = csv.writer(text, lineterminator="\n")
+    else:
+        writer = csv.writer(text, delimiter=separator, quoting=csv.QUOTE_NONE, quotechar=None, lineterminator="\n")
     writer.writerow(names)
     writer.writerows(["" if value is None else value for value in row] for row in rows)
     return text.getvalue()

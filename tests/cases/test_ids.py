@@ -171,8 +171,11 @@ def test_ids_of_other_types_in_mappings_are_refused(key: Any) -> None:
 
 
 DTYPES = {
-    "Int64": pl.Int64(), "Int8": pl.Int8(), "UInt64": pl.UInt64(),
-    "Categorical": pl.Categorical(), "Enum": pl.Enum(["42", "7"]),
+    "Int64": pl.Int64(),
+    "Int8": pl.Int8(),
+    "UInt64": pl.UInt64(),
+    "Categorical": pl.Categorical(),
+    "Enum": pl.Enum(["42", "7"]),
 }
 
 
@@ -180,8 +183,10 @@ DTYPES = {
 @pytest.mark.parametrize("dtype", DTYPES.values(), ids=DTYPES)
 def test_ids_of_integer_and_category_columns_are_text(dtype: pl.DataType, column: str) -> None:
     """Integer, Categorical and Enum columns meet text ids of the other side."""
-    source = pl.Series(["7", "42"]).cast(dtype) if dtype.is_nested() or not dtype.is_integer() else (
-        pl.Series([7, 42]).cast(dtype)
+    source = (
+        pl.Series(["7", "42"]).cast(dtype)
+        if dtype.is_nested() or not dtype.is_integer()
+        else (pl.Series([7, 42]).cast(dtype))
     )
     other = "doc_id" if column == "query_id" else "query_id"
     run = pl.DataFrame({column: source, other: ["7", "42"], "score": [1.0, 2.0]})
@@ -202,9 +207,11 @@ def test_ids_that_became_floats_are_refused(reader: Any, column: str) -> None:
         reader(pd.DataFrame(data))
 
 
-@pytest.mark.parametrize("ids", [[1.5, "a"], ["a", 1.0]], ids=repr)
-def test_ids_that_are_fractions_in_json_lines_are_refused(ids: list[Any], tmp_path: Path) -> None:
-    """A float among text ids of a JSON file is refused too, not written out as text."""
+@pytest.mark.parametrize("odd", [1.5, 1.0, True, ["x"], {"x": 1}], ids=repr)
+@pytest.mark.parametrize("place", ["first", "last"])
+def test_ids_of_other_types_in_json_lines_are_refused(odd: Any, place: str, tmp_path: Path) -> None:
+    """A fraction, truth value or container among text ids is refused too, not written out as text."""
+    ids = [odd, "a"] if place == "first" else ["a", odd]
     lines = "".join(json.dumps({"query_id": "q", "doc_id": doc, "score": 1.0}) + "\n" for doc in ids)
     with pytest.raises(rf.DataError, match="doc_id"):
         rf.read_run(write(tmp_path / "run.jsonl", lines))
@@ -212,7 +219,7 @@ def test_ids_that_are_fractions_in_json_lines_are_refused(ids: list[Any], tmp_pa
 
 def test_ids_of_mixed_types_in_json_lines(tmp_path: Path) -> None:
     """Whole numbers among text ids are text; so is a text id behind hundreds of numbers."""
-    lines = "".join('{"_id": %d, "text": "t"}\n' % number for number in range(300)) + '{"_id": "0042", "text": "t"}\n'
+    lines = "".join(json.dumps({"_id": key, "text": "t"}) + "\n" for key in [*range(300), "0042"])
     frame = rf.read_corpus(write(tmp_path / "corpus.jsonl", lines))
     assert frame["doc_id"].to_list() == [*(str(number) for number in range(300)), "0042"]
 
@@ -220,24 +227,25 @@ def test_ids_of_mixed_types_in_json_lines(tmp_path: Path) -> None:
 def test_ids_in_pandas_of_mixed_types_are_text_or_refused() -> None:
     """pandas' object column of numbers and text: text by their value, or an error that names the column."""
     run = pd.DataFrame({"query_id": [7, "q3"], "doc_id": ["b", "c"], "score": [1.0, 1.0]})
-    with pytest.raises(rf.DataError, match="query_id.*mixes types.*astype"):
+    with pytest.raises(rf.DataError, match=r"query_id.*mixes types.*astype"):
         rf.read_run(run)
 
 
 def test_ids_that_differ_in_form_only_are_different() -> None:
     """0042 is not 42, 1e3 not 1000, A not a, and a trailing blank counts."""
     docs = ["0042", "42", "1e3", "1000", "A", "a", "a ", "1.0", "1"]
-    qrels = {"q": {doc: 1 for doc in docs}}
-    assert rf.evaluate({"q": {doc: 1.0 for doc in docs}}, qrels, metrics="num_rel_ret").value("num_rel_ret") == 9
+    qrels = {"q": dict.fromkeys(docs, 1)}
+    assert rf.evaluate({"q": dict.fromkeys(docs, 1.0)}, qrels, metrics="num_rel_ret").value("num_rel_ret") == 9
     for doc in docs:
         assert scored({"q": {doc: 1.0}}, {"q": {other: 1 for other in docs if other != doc}}, "mrr") == {"mrr": 0.0}
 
 
 @pytest.mark.parametrize("form", FORMS)
-@ODD
-def test_ids_of_any_look_in_every_form(odd: str, form: str, tmp_path: Path) -> None:
+def test_ids_of_any_look_in_every_form(form: str, tmp_path: Path) -> None:
     """An id comes through every form as it is, as a document and as a query."""
-    rows = [("q1", "plain", 2.0), ("q1", odd, 1.0), (odd, odd, 1.0)]
+    rows = [(query, odd, 1.0) for odd in ODD_IDS.values() for query in ("q1", odd)]
+    if form == "mapping":
+        rows.sort(key=lambda row: row[0] != "q1")
     run = rf.read_run(run_as(form, rows, tmp_path))
     qrels = rf.read_qrels(run_as(form, rows, tmp_path, "relevance"))
     assert triples(run) == rows
@@ -268,8 +276,9 @@ def test_ids_of_any_look_on_the_first_line_of_trec_text(odd: str, tmp_path: Path
     [
         ("queries.jsonl", '{{"_id": {json}, "text": "t"}}\n'),
         ("queries.tsv", "{odd}\tt\n"),
-        ("queries.json", "{{{json}: \"t\"}}"),
+        ("queries.json", '{{{json}: "t"}}'),
     ],
+    ids=["jsonl", "tsv", "json"],
 )
 @ODD
 def test_ids_of_any_look_in_queries_and_corpus(odd: str, name: str, content: str, tmp_path: Path) -> None:
@@ -306,7 +315,14 @@ def test_ids_that_trec_text_cannot_hold_are_refused(odd: str, place: str, tmp_pa
     assert not path.exists()
 
 
-WRITTEN = {**ODD_IDS, **UNWRITABLE, "hash and blank": "# 7", "blank around": " a ", "mark first": "\ufeffa", "empty": ""}
+WRITTEN = {
+    **ODD_IDS,
+    **UNWRITABLE,
+    "hash and blank": "# 7",
+    "blank around": " a ",
+    "mark first": "\ufeffa",
+    "empty": "",
+}
 
 
 @pytest.mark.parametrize("suffix", ["trec", "tsv", "csv", "json", "jsonl", "parquet"])
@@ -315,13 +331,16 @@ def test_ids_are_read_back_as_written_or_refused(odd: str, suffix: str, tmp_path
     """Reading what was written gives equal rows; an id that a format cannot hold is refused by name."""
     run = pl.DataFrame({"query_id": [odd, odd], "doc_id": [odd, "plain"], "score": [2.0, 1.0]})
     path = tmp_path / f"run.{suffix}"
+    refused = ""
     try:
         rf.write_run(run, path)
     except rf.DataError as error:
-        assert repr(odd) in str(error) or odd in str(error)
+        refused = str(error)
+    if refused:
+        assert repr(odd) in refused or odd in refused
         assert not path.exists()
-        return
-    assert triples(rf.read_run(path)) == run.rows()
+    else:
+        assert triples(rf.read_run(path)) == run.rows()
 
 
 def test_ids_are_told_apart_in_the_ledger() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import polars as pl
@@ -15,6 +15,10 @@ Duplicates = Literal["error", "best"]
 
 LINE = "line number"
 """Column that readers of line-based text add for messages, and that no reader returns."""
+
+
+_TEXT = "as written"
+"""What stood where a number was expected, while the rows are checked."""
 
 
 @dataclass(slots=True)
@@ -34,28 +38,39 @@ def choice(name: str, value: object, valid: tuple[str, ...]) -> None:
 
 
 def valid_rows(loaded: Loaded, number: str, invalid: Invalid = "error") -> Loaded:
-    """`loaded` without rows that have a null id or a null or NaN number: refused, or dropped and noted."""
+    """`loaded` without rows that have a null id or no proper number: refused, or dropped and noted.
+
+    Text in the number's column is read; an infinite score is ordered like any number, an infinite grade is none.
+    """
     choice("invalid", invalid, ("error", "drop"))
-    frame = loaded.frame
-    needed = [name for name in ("query_id", "doc_id") if name in frame.columns]
-    finite = number == "relevance"  # an infinite score is ordered like any number; an infinite gain is none
+    frame, finite, ids = loaded.frame, number == "relevance", ("query_id", "doc_id")
+    unread = pl.lit(value=False)
+    if frame[number].dtype == pl.String:
+        value = pl.col(number).str.strip_chars().cast(pl.Float64, strict=False)
+        frame = frame.with_columns(value.alias(number), pl.col(number).alias(_TEXT))
+        unread = pl.col(_TEXT).is_not_null() & pl.col(number).is_null()
     usable = frame[number].is_finite() if finite else frame[number].is_not_nan()
-    if not any(frame[name].null_count() for name in (*needed, number)) and usable.all():
-        return loaded
+    if not any(frame[name].null_count() for name in (*ids, number)) and usable.all():
+        return replace(loaded, frame=frame.drop(_TEXT, strict=False))
     unusable = ~pl.col(number).is_finite() if finite else pl.col(number).is_nan()
-    bad = pl.any_horizontal(*(pl.col(name).is_null() for name in (*needed, number)), unusable)
+    bad = pl.any_horizontal(*(pl.col(name).is_null() for name in (*ids, number)), unusable)
     wrong = frame.filter(bad)
     if invalid == "error":
-        kinds = {name: int(wrong[name].null_count()) for name in (*needed, number)}
-        parts = [f"{count:,} null {name}" for name, count in kinds.items() if count]
-        if odd := wrong.select(unusable.sum()).item():
-            parts.append(f"{odd:,} {'infinite or NaN' if finite else 'NaN'} {number}")
+        kinds = {f"null {name}": pl.col(name).is_null() for name in ids} | {
+            f"null {number}": pl.col(number).is_null() & ~unread,
+            f"{'infinite or NaN' if finite else 'NaN'} {number}": unusable,
+            f"{number} that is no number": unread,
+        }
+        counts = wrong.select(kind.fill_null(value=False).sum().alias(name) for name, kind in kinds.items()).row(
+            0, named=True
+        )
+        told = " and ".join(f"{count:,} {name}" for name, count in counts.items() if count)
         raise DataError(
-            f"{loaded.where}: {' and '.join(parts)}, in {counted(wrong.height, 'row')}: "
-            f'{_places(wrong)}; invalid="drop" leaves such rows out and counts them'
+            f"{loaded.where}: {told}, in {counted(wrong.height, 'row')}: {_places(wrong)}; "
+            f'invalid="drop" leaves such rows out and counts them'
         )
     dropped = note("invalid_dropped", pairs(wrong), wrong.height)
-    return Loaded(frame.filter(~bad), loaded.where, [*loaded.notes, dropped], loaded.no_results)
+    return replace(loaded, frame=frame.filter(~bad).drop(_TEXT, strict=False), notes=[*loaded.notes, dropped])
 
 
 def valid_ids(loaded: Loaded, key: str, invalid: Invalid = "error") -> Loaded:
@@ -72,12 +87,14 @@ def valid_ids(loaded: Loaded, key: str, invalid: Invalid = "error") -> Loaded:
             f'invalid="drop" leaves them out and counts them'
         )
     kept = loaded.frame.filter(pl.col(key).is_not_null())
-    return Loaded(kept, loaded.where, [*loaded.notes, note("invalid_dropped", examples)], loaded.no_results)
+    return replace(loaded, frame=kept, notes=[*loaded.notes, note("invalid_dropped", examples)])
 
 
 def _places(frame: pl.DataFrame) -> str:
     """The first rows as (query, document), with their lines where a file gave them."""
     texts = pairs(frame)
+    if _TEXT in frame.columns:
+        texts = [f"{text} {value!r}" for text, value in zip(texts, frame[_TEXT].head(EXAMPLES), strict=True)]
     if LINE in frame.columns:
         lines = frame[LINE].head(EXAMPLES)
         texts = [f"{text} on line {line}" for text, line in zip(texts, lines, strict=True)]
@@ -97,7 +114,7 @@ def settled_judgments(loaded: Loaded, duplicates: Duplicates = "error") -> Loade
         same=(pl.col("query_id") == pl.col("query_id").shift()) & (pl.col("doc_id") == pl.col("doc_id").shift())
     )["same"].fill_null(value=False)
     if not again.any():
-        return Loaded(frame, loaded.where, loaded.notes, loaded.no_results)
+        return replace(loaded, frame=frame)
     grades = frame.filter(again | again.shift(-1, fill_value=False)).group_by("query_id", "doc_id", maintain_order=True)
     repeated = grades.agg(
         pl.col("relevance").unique(maintain_order=True), *([pl.col(LINE)] if LINE in frame.columns else [])
@@ -122,4 +139,4 @@ def settled_judgments(loaded: Loaded, duplicates: Duplicates = "error") -> Loade
     ]
     best = frame.sort("query_id", "doc_id", "relevance", descending=[False, False, True], maintain_order=True)
     kept = best.unique(["query_id", "doc_id"], keep="first", maintain_order=True)
-    return Loaded(kept, loaded.where, [*loaded.notes, *(n for n in notes if n.count)], loaded.no_results)
+    return replace(loaded, frame=kept, notes=[*loaded.notes, *(said for said in notes if said.count)])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any, Protocol, runtime_checkable
 
 import polars as pl
@@ -23,7 +24,7 @@ class ArrowStream(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 
-def table_frame(source: object, where: str) -> pl.DataFrame | pl.LazyFrame | None:
+def table_frame(source: object, where: str, ids: Collection[str] = ()) -> pl.DataFrame | pl.LazyFrame | None:
     """The Polars frame of an object that holds a table, or None where it is no table.
 
     Polars frames are returned as they are, LazyFrames lazy. pandas frames keep a named index as columns;
@@ -36,7 +37,7 @@ def table_frame(source: object, where: str) -> pl.DataFrame | pl.LazyFrame | Non
     if isinstance(source, ArrowStream):
         return pl.DataFrame(source)
     if isinstance(source, Sequence) and source and all(isinstance(row, Mapping) for row in source):
-        return record_frame(source, where)
+        return record_frame(source, where, ids)
     return None
 
 
@@ -52,10 +53,11 @@ def _pandas_frame(source: Any, where: str) -> pl.DataFrame:
         ) from error
 
 
-def record_frame(records: Sequence[Mapping[str, Any]], where: str) -> pl.DataFrame:
+def record_frame(records: Sequence[Mapping[str, Any]], where: str, ids: Collection[str] = ()) -> pl.DataFrame:
     """A frame of records: every key of any record is a column, null where a record lacks it.
 
-    Whole numbers that stand among text in an id column become text; other mixtures are an error.
+    In the columns `ids` whole numbers that stand among text become text, and other mixtures are an error; elsewhere a
+    mixture of types becomes text.
     """
     names = list(dict.fromkeys(key for record in records for key in record))
     columns = []
@@ -63,26 +65,24 @@ def record_frame(records: Sequence[Mapping[str, Any]], where: str) -> pl.DataFra
         values = [record.get(name) for record in records]
         try:
             columns.append(pl.Series(name, values, strict=True))
-        except (TypeError, pl.exceptions.PolarsError):
-            columns.append(_mixed_column(name, values, where))
+        except (TypeError, ValueError, pl.exceptions.PolarsError):
+            columns.append(id_series(name, values, where) if name in ids else _mixed_column(name, values, where))
     return pl.DataFrame(columns)
 
 
 def _mixed_column(name: str, values: list[Any], where: str) -> pl.Series:
-    """A column whose values are not of one Python type: text and whole numbers, or nested values of many shapes."""
-    if all(value is None or (isinstance(value, (str, int)) and not isinstance(value, bool)) for value in values):
-        return pl.Series(name, [None if value is None else str(value) for value in values], dtype=pl.String)
+    """A column whose values are not of one Python type."""
     try:
         return pl.Series(name, values, strict=False)
-    except (TypeError, pl.exceptions.PolarsError) as error:
+    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
         raise DataError(f"{where}: the values of {name!r} are of types that no column can hold: {error}") from error
 
 
 def conform(frame: Frame, schema: Schema, where: str, columns: Mapping[str, str] | None = None) -> Frame:
     """`frame` with the names and dtypes of `schema`, its known columns first; metadata columns are kept.
 
-    Lazy in, lazy out. Ids of integer, Categorical or Enum type become text. Text that stands for a number is
-    parsed. A dtype that cannot mean the column is an error.
+    Lazy in, lazy out. Ids of integer, Categorical or Enum type become text. Text that stands for a number stays:
+    `read_numbers` or `valid_rows` reads it. A dtype that cannot mean the column is an error.
     """
     present = frame.collect_schema()
     renames = schema.names(present.names(), columns=columns, where=where)
@@ -94,8 +94,7 @@ def conform(frame: Frame, schema: Schema, where: str, columns: Mapping[str, str]
     if casts:
         if isinstance(frame, pl.DataFrame):
             _refuse_rounding(frame, known, where)
-        converted = frame.lazy().with_columns(casts)
-        frame = converted if isinstance(frame, pl.LazyFrame) else converted.collect()
+        frame = collected_like(frame, frame.lazy().with_columns(casts))
     first = [column.name for column in known]
     order = [*first, *(name for name in present.names() if name not in first)]
     return frame if order == present.names() else frame.select(order)
@@ -109,8 +108,8 @@ def scored_by_rank(frame: Frame, columns: Mapping[str, str] | None, where: str) 
     dtype = frame.collect_schema()["rank"]
     if dtype != pl.String and not dtype.is_numeric() and dtype != pl.Null:
         raise DataError(f"{where}: 'rank' is {dtype}, not a number, and there is no score")
-    rank = pl.col("rank") if dtype.is_numeric() else _parsed(pl.col("rank").cast(pl.String), "rank", where)
-    return frame.with_columns(score=-rank.cast(pl.Float64))
+    rank = _parsed("rank", where) if dtype == pl.String else pl.col("rank").cast(pl.Float64)
+    return collected_like(frame, frame.lazy().with_columns(score=-rank))
 
 
 def _cast(column: Column, dtype: pl.DataType, where: str) -> pl.Expr | None:
@@ -123,7 +122,7 @@ def _cast(column: Column, dtype: pl.DataType, where: str) -> pl.Expr | None:
         return col.cast(target)
     if column.kind == "number":
         if dtype == pl.String:
-            return _parsed(col, column.name, where)
+            return None
         if not dtype.is_numeric():
             raise DataError(f"{where}: {column.name!r} is {dtype}, not a number; cast it before")
         return col.cast(target)
@@ -137,26 +136,29 @@ def _cast(column: Column, dtype: pl.DataType, where: str) -> pl.Expr | None:
     raise DataError(f"{where}: {column.name!r} is {dtype}, which is not text; cast it to text before")
 
 
-def _parsed(col: pl.Expr, name: str, where: str) -> pl.Expr:
-    """Text parsed as Float64; a value that is no number raises when the expression runs."""
+def read_numbers(frame: pl.LazyFrame, schema: Schema, where: str) -> pl.LazyFrame:
+    """A lazy frame whose numbers are read from text; what is no number raises when the frame is collected."""
+    present = frame.collect_schema()
+    text = [c.name for c in schema.columns if c.kind == "number" and present.get(c.name) == pl.String]
+    return frame.with_columns(_parsed(name, where) for name in text)
 
+
+def _parsed(name: str, where: str) -> pl.Expr:
     def parse(text: pl.Series) -> pl.Series:
         number = text.str.strip_chars().cast(pl.Float64, strict=False)
         wrong = text.filter(number.is_null() & text.is_not_null())
         if len(wrong):
-            raise DataError(
-                f"{where}: {name!r} holds {len(wrong):,} values that are not numbers, such as {listed(wrong)}"
-            )
+            raise DataError(f"{where}: {len(wrong):,} values of {name!r} are no numbers, such as {listed(wrong)}")
         return number
 
-    return col.map_batches(parse, return_dtype=pl.Float64)
+    return pl.col(name).map_batches(parse, return_dtype=pl.Float64)
 
 
 def _refuse_rounding(frame: pl.DataFrame, known: Iterable[Column], where: str) -> None:
     """Refuse whole numbers that Float64 would round, so that different ones could tie."""
     for column in known:
         values = frame[column.name]
-        if column.kind != "number" or not values.dtype.is_integer():
+        if column.kind != "number" or values.dtype not in (pl.Int64, pl.UInt64, pl.Int128, pl.UInt128):
             continue
         large = values.filter((values > _EXACT_INTEGER) | (values < -_EXACT_INTEGER))
         if len(large):
@@ -164,6 +166,11 @@ def _refuse_rounding(frame: pl.DataFrame, known: Iterable[Column], where: str) -
                 f"{where}: {column.name!r} holds {large[0]}, which Float64 would round (exact up to 2**53), "
                 f"so different values could tie; scale the numbers down before"
             )
+
+
+def collected_like(frame: Frame, lazy: pl.LazyFrame) -> Frame:
+    """`lazy`, in memory where `frame` is: errors of expressions then come without Polars' plan behind them."""
+    return lazy if isinstance(frame, pl.LazyFrame) else lazy.collect()
 
 
 def collected(frame: Frame) -> pl.DataFrame:
@@ -174,7 +181,8 @@ def collected(frame: Frame) -> pl.DataFrame:
 def nested_columns(source: Mapping[Any, Any], value: str, where: str) -> tuple[pl.DataFrame, list[str]]:
     """The frame of a mapping query -> {document: number}, and the queries whose mapping is empty.
 
-    Columns: query_id String, doc_id String, `value` Float64. Whole-number keys become text.
+    Columns: query_id String, doc_id String, `value` Float64, or String where a value is no number: `valid_rows` then
+    says which. Whole-number keys become text, None becomes null.
     """
     for query, docs in source.items():
         if not isinstance(docs, Mapping):
@@ -184,56 +192,52 @@ def nested_columns(source: Mapping[Any, Any], value: str, where: str) -> tuple[p
             )
     queries = id_series("query_id", list(source), where)
     lengths = pl.Series([len(docs) for docs in source.values()], dtype=pl.UInt32)
-    frame = pl.DataFrame(
-        [
-            queries.gather(
-                pl.int_range(len(queries), dtype=pl.UInt32, eager=True).repeat_by(lengths).explode(empty_as_null=False)
-            )
-            if len(queries)
-            else queries,
-            id_series("doc_id", [doc for docs in source.values() for doc in docs], where),
-            number_series(value, source, where),
-        ]
-    )
-    return frame, queries.filter(lengths == 0).to_list()
+    row = pl.int_range(len(queries), dtype=pl.UInt32, eager=True).repeat_by(lengths).explode(empty_as_null=False)
+    docs = id_series("doc_id", [doc for docs in source.values() for doc in docs], where)
+    numbers = _number_series(value, [number for docs in source.values() for number in docs.values()], where)
+    frame = pl.DataFrame([queries.gather(row) if len(row) else queries.clear(), docs, numbers])
+    return frame, queries.filter(lengths == 0).drop_nulls().to_list()
 
 
 def id_series(name: str, values: list[Any], where: str) -> pl.Series:
-    """Ids from Python values: text as it is, whole numbers as text; anything else is an error."""
+    """Ids from Python values: text as it is, whole numbers as text, None as null; anything else is an error."""
     try:
-        ids = pl.Series(name, values, dtype=pl.String, strict=True)
+        return pl.Series(name, values, dtype=pl.String, strict=True)
     except (TypeError, pl.exceptions.PolarsError):
-        ids = pl.Series(name, [_id_text(name, value, where) for value in values], dtype=pl.String)
-    if ids.null_count():
-        raise DataError(f"{where}: {name!r} holds None; an id is text or a whole number")
-    return ids
+        return pl.Series(name, [_id_text(name, value, where) for value in values], dtype=pl.String)
+    except UnicodeEncodeError as error:
+        raise DataError(
+            f"{where}: {name!r} holds {error.object!r}, which is no Unicode text (a lone surrogate)"
+        ) from error
 
 
-def _id_text(name: str, value: object, where: str) -> str:
-    if isinstance(value, str):
-        return str(value)
+def _id_text(name: str, value: object, where: str) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
     if isinstance(value, numbers.Integral) and not isinstance(value, bool):
         return str(int(value))
     raise DataError(f"{where}: {name!r} holds {value!r} ({type(value).__name__}); an id is text or a whole number")
 
 
-def number_series(name: str, source: Mapping[Any, Mapping[Any, Any]], where: str) -> pl.Series:
-    """The numbers of a nested mapping in its order; what is no number is an error with its place."""
-    values = [number for docs in source.values() for number in docs.values()]
+def _number_series(name: str, values: list[Any], where: str) -> pl.Series:
+    """Numbers from Python values as Float64; as the text of each where one of them is no number."""
     if all(type(number) is float for number in values):  # the common case, and the only one that needs no look
         return pl.Series(name, values, dtype=pl.Float64, strict=True)
-    for query, docs in source.items():
-        for doc, number in docs.items():
-            if isinstance(number, bool) or (number is not None and not isinstance(number, numbers.Real)):
-                raise DataError(
-                    f"{where}: query {query!r}, document {doc!r}: {name} is {number!r} "
-                    f"({type(number).__name__}), not a number"
-                )
-            if isinstance(number, numbers.Integral) and abs(int(number)) > _EXACT_INTEGER:
-                raise DataError(
-                    f"{where}: query {query!r}, document {doc!r}: {name} {number} is more than Float64 holds exactly"
-                )
+    if not all(number is None or _is_real(number) for number in values):
+        return pl.Series(name, [None if number is None else _written(number) for number in values], dtype=pl.String)
+    for number in values:
+        if isinstance(number, numbers.Integral) and abs(int(number)) > _EXACT_INTEGER:
+            raise DataError(f"{where}: {name} {number} is more than Float64 holds exactly (2**53)")
     return pl.Series(name, [None if number is None else float(number) for number in values], dtype=pl.Float64)
+
+
+def _is_real(number: object) -> bool:
+    return isinstance(number, (numbers.Real, Decimal)) and not isinstance(number, bool)
+
+
+def _written(number: object) -> str:
+    """A value as text that reads as a number only where the value is one."""
+    return repr(float(number)) if _is_real(number) else f"{number!r}"  # type: ignore[arg-type]  # a real number
 
 
 def text_columns(source: Mapping[Any, Any], key: str, where: str) -> pl.DataFrame:
@@ -243,7 +247,10 @@ def text_columns(source: Mapping[Any, Any], key: str, where: str) -> pl.DataFram
     if all(isinstance(value, str) for value in values):
         return pl.DataFrame([ids, pl.Series("text", values, dtype=pl.String)])
     if all(isinstance(value, Mapping) for value in values):
-        return pl.DataFrame([ids, *record_frame(values, where)])
+        records = record_frame(values, where)
+        if key in records.columns:
+            raise DataError(f"{where}: the records of a mapping by id hold {key!r} too; leave it out of one of them")
+        return pl.DataFrame([ids, *records])
     raise DataError(
         f"{where}: the values of a mapping are all text, or all records such as {{'title': .., 'text': ..}}"
     )

@@ -29,6 +29,12 @@ class Schema:
     columns: tuple[Column, ...]
     label: str = ""
 
+    def id_names(self, columns: Mapping[str, str] | None = None) -> set[str]:
+        """Every name under which an id of this schema may stand."""
+        ids = [column for column in self.columns if column.kind == "id"]
+        named = {mine for mine, ours in (columns or {}).items() if ours in {column.name for column in ids}}
+        return named | {name for column in ids for name in (column.name, *column.aliases)}
+
     @property
     def required(self) -> tuple[str, ...]:
         return tuple(column.name for column in self.columns if column.required)

@@ -16,6 +16,7 @@ from rankframe.frames.coerce import (
     collected,
     conform,
     nested_columns,
+    read_numbers,
     record_frame,
     scored_by_rank,
     table_frame,
@@ -233,7 +234,7 @@ def _load(
     where = schema.label
     if isinstance(source, Mapping):
         return _load_mapping(source, schema, where)
-    frame = table_frame(source, where)
+    frame = table_frame(source, where, schema.id_names(_mapping(columns, where)))
     if frame is None:
         raise DataError(
             f"{where}: a {type(source).__name__} holds no table; expected a path, a mapping, or a frame (Polars, "
@@ -266,20 +267,22 @@ def _load_path(
         case "csv":
             frame = read_csv(path, schema, _mapping(columns, where))
         case "jsonl":
-            frame, notes = read_jsonl(path, invalid)
+            frame, notes = read_jsonl(path, schema, _mapping(columns, where), invalid)
         case "json":
             value = read_json(path)
             if isinstance(value, Mapping):
                 return _load_mapping(value, schema, where)
             if not isinstance(value, list) or not all(isinstance(record, Mapping) for record in value):
                 raise DataError(f"{path}: a JSON file holds a mapping or a list of records; see read_{schema.label}")
-            frame = record_frame(value, where)
+            frame = record_frame(value, where, schema.id_names(_mapping(columns, where)))
         case kind if schema is RUN:
             frame, notes = read_trec_run(path, columns, invalid, msmarco=kind == "msmarco")
         case _ if schema is QRELS:
             frame, notes = read_trec_qrels(path, columns, invalid)
         case _:
             frame, notes = read_table(path, schema, columns, invalid)
+    if not frame.collect_schema():
+        frame = pl.DataFrame(schema=dict.fromkeys(schema.required, pl.String))
     return Loaded(_conformed(frame, schema, where, _renames(columns), only), where, notes)
 
 
@@ -330,4 +333,4 @@ def _scan(source: object, schema: Schema, format: Format | None, columns: Column
     renames = _mapping(columns, where)
     if schema is RUN:
         frame = scored_by_rank(frame, renames, where)
-    return conform(frame, schema, where, renames).lazy()
+    return read_numbers(conform(frame, schema, where, renames).lazy(), schema, where)

@@ -7,12 +7,12 @@ do not belong to it. Empty lines, and comments (lines that begin with `# `), are
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
-from rankframe.errors import EXAMPLES, DataError, counted
+from rankframe.errors import EXAMPLES, DataError, counted, listed
 from rankframe.frames.checks import LINE, Invalid
 from rankframe.frames.ledger import Note, note
 from rankframe.frames.schemas import Schema
@@ -20,7 +20,7 @@ from rankframe.io.files import read_text
 
 _BLANKS = " \t\r\x0b\x0c"
 _BOM = "\ufeff"
-_TEXT = "text"
+_WHOLE = "whole line"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,30 +47,41 @@ def split_line(line: str) -> list[str]:
     (['q1', 'red fox', '1'], ['q1', '0', 'd1'])
     """
     line = line.rstrip(_BLANKS)
-    return [field.strip(_BLANKS) for field in line.split("\t")] if "\t" in line else line.split()
+    if "\t" in line:
+        return [field.strip(_BLANKS) for field in line.split("\t")]
+    return [field for field in line.strip(_BLANKS).split(" ") if field]
 
 
 def first_line(path: Path) -> tuple[int, list[str]] | None:
     """Number and fields of the first line that holds anything, None in an empty file."""
-    lines = numbered(path).head(1).collect()
+    lines = collect(path, numbered(path).head(1))
     if lines.is_empty():
         return None
-    return lines[LINE][0], split_line(lines[_TEXT][0])
+    return lines[LINE][0], split_line(lines[_WHOLE][0])
+
+
+def collect(path: Path, lines: pl.LazyFrame) -> pl.DataFrame:
+    """Lines of a file in memory; damaged compression or bytes that are no UTF-8 are an error that names the place."""
+    try:
+        return lines.collect()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        read_text(path)  # names the line where it is not UTF-8, and says so where the compression is damaged
+        raise DataError(f"{path}: cannot be read as text ({error})") from error
 
 
 def numbered(path: Path) -> pl.LazyFrame:
     """The lines that hold anything, with their numbers: LINE Int64, text String."""
-    text = pl.col(_TEXT).str.strip_chars_end(_BLANKS)
+    text = pl.col(_WHOLE).str.strip_chars_end(_BLANKS)
     return (
-        pl.scan_lines(path, name=_TEXT, row_index_name=LINE, row_index_offset=1)
+        pl.scan_lines(path, name=_WHOLE, row_index_name=LINE, row_index_offset=1)
         .with_columns(
-            pl.when(pl.col(LINE) == 1).then(text.str.strip_prefix(_BOM)).otherwise(text).alias(_TEXT),
+            pl.when(pl.col(LINE) == 1).then(text.str.strip_prefix(_BOM)).otherwise(text).alias(_WHOLE),
             pl.col(LINE).cast(pl.Int64),
         )
         .filter(
-            pl.col(_TEXT).str.strip_chars_start(_BLANKS) != "",
-            pl.col(_TEXT) != "#",
-            ~pl.col(_TEXT).str.starts_with("# "),
+            pl.col(_WHOLE).str.strip_chars_start(_BLANKS) != "",
+            pl.col(_WHOLE) != "#",
+            ~pl.col(_WHOLE).str.starts_with("# "),
         )
     )
 
@@ -78,7 +89,7 @@ def numbered(path: Path) -> pl.LazyFrame:
 def fields(path: Path, layout: Layout) -> pl.LazyFrame:
     """The columns of a layout, all String and null where empty, with LINE and `fields` (how many a line has)."""
     width = len(layout.fields)
-    text = pl.col(_TEXT)
+    text = pl.col(_WHOLE)
     tabbed = text.str.contains("\t", literal=True)
     blank = text.str.strip_chars_start(" ").str.replace_all(" +", " ")
     cells = text if layout.sparse else text.str.strip_chars_start(_BLANKS).str.replace_all(" *\t[ \t]*", "\t")
@@ -93,10 +104,10 @@ def fields(path: Path, layout: Layout) -> pl.LazyFrame:
         lines = lines.filter(pl.col(LINE) != layout.header)
     names = [*layout.fields, extra] if extra else [*layout.fields]
     columns = [split.struct.field(f"field_{i}").str.strip_chars(_BLANKS).alias(name) for i, name in enumerate(names)]
-    parsed = lines.select(LINE, _TEXT, *columns)
+    parsed = lines.select(LINE, _WHOLE, *columns)
     return parsed.select(
         LINE,
-        pl.col(_TEXT).alias("whole line"),
+        _WHOLE,
         pl.sum_horizontal(pl.col(names).is_not_null()).alias("fields"),
         *(pl.when(pl.col(name) != "").then(pl.col(name)).alias(name) for name in layout.fields),
     )
@@ -112,11 +123,7 @@ def read_lines(path: Path, layout: Layout, invalid: Invalid) -> tuple[pl.DataFra
     A line with too few or too many fields, or with text where a number belongs, is refused with its number and
     content; with `invalid="drop"` it is left out and noted.
     """
-    try:
-        raw = fields(path, layout).collect()
-    except pl.exceptions.ComputeError as error:
-        read_text(path)  # names the line where it is not UTF-8
-        raise DataError(f"{path}: cannot be read as text ({error})") from error
+    raw = collect(path, fields(path, layout))
     wrong = (pl.col("fields") < layout.least) | (pl.col("fields") > len(layout.fields))
     casts = {name: pl.col(name).cast(pl.Float64, strict=False) for name in layout.numbers}
     unread = [pl.col(name).is_not_null() & cast.is_null() for name, cast in casts.items()]
@@ -134,7 +141,7 @@ def read_lines(path: Path, layout: Layout, invalid: Invalid) -> tuple[pl.DataFra
 def _malformed(path: Path, bad: pl.DataFrame, layout: Layout) -> str:
     told = []
     for row in bad.head(EXAMPLES).iter_rows(named=True):
-        line = row["whole line"] if len(row["whole line"]) <= 80 else row["whole line"][:77] + "..."
+        line = row[_WHOLE] if len(row[_WHOLE]) <= 80 else row[_WHOLE][:77] + "..."
         count = row["fields"]
         if not layout.least <= count <= len(layout.fields):
             why = f"{counted(count, 'field') if count <= len(layout.fields) else f'more than {count - 1} fields'}"
@@ -172,7 +179,7 @@ def read_table(
         return read_lines(path, Layout(tuple(columns), least=len(columns)), invalid)
     known = {name for column in schema.columns for name in (column.name, *column.aliases)} | set(columns or ())
     if sum(name in known for name in names) >= len(required):
-        return read_lines(path, replace(named(names), header=number), invalid)
+        return read_lines(path, named(path, names, schema, number, columns), invalid)
     if len(names) != len(required):
         raise DataError(
             f"{path}: line {number} has {counted(len(names), 'field')} and no header; expected "
@@ -181,6 +188,13 @@ def read_table(
     return read_lines(path, Layout(required, least=len(required)), invalid)
 
 
-def named(names: Sequence[str]) -> Layout:
-    """The layout of a table with these column names; a row may lack fields at its end."""
-    return Layout(tuple(names), least=1, sparse=True)
+def named(path: Path, names: Sequence[str], schema: Schema, header: int, columns: Mapping[str, str] | None) -> Layout:
+    """The layout of a table whose line `header` holds these names; a row must reach its last required column."""
+    twice = sorted({name for name in names if list(names).count(name) > 1})
+    if twice:
+        raise DataError(f"{path}: line {header} names the column {listed(twice)} twice; rename one of them")
+    ours = {name: column.name for column in schema.columns for name in (column.name, *column.aliases)} | {
+        **(columns or {})
+    }
+    required = [place for place, name in enumerate(names) if ours.get(name) in schema.required]
+    return Layout(tuple(names), least=1 + max(required, default=0), sparse=True, header=header)

@@ -43,7 +43,7 @@ def run_layout(path: Path, columns: Columns | None, *, msmarco: bool) -> Layout:
     if len(fields) >= 5 and numeric(fields[4]):
         return _RUN
     if _names(fields, RUN, columns):
-        return _with_header(_RUN, fields, number, RUN, {0: "query_id", 2: "doc_id", 4: "score"}, columns)
+        return _with_header(path, _RUN, fields, number, RUN, {0: "query_id", 2: "doc_id", 4: "score"}, columns)
     if len(fields) == 3 and numeric(fields[2]):
         raise DataError(
             f"{path}: three columns without a header may end in a rank or in a score; say so with "
@@ -67,7 +67,7 @@ def qrels_layout(path: Path, columns: Columns | None) -> Layout:
         return _given(path, columns, fields)
     if len(fields) >= 3 and numeric(fields[min(len(fields), 4) - 1]):
         return _THREE if len(fields) == 3 else _QRELS
-    return _with_header(_QRELS, fields, number, QRELS, {0: "query_id", 2: "doc_id", 3: "relevance"}, columns)
+    return _with_header(path, _QRELS, fields, number, QRELS, {0: "query_id", 2: "doc_id", 3: "relevance"}, columns)
 
 
 def _given(path: Path, columns: Sequence[str], fields: list[str]) -> Layout:
@@ -84,6 +84,7 @@ def _names(fields: list[str], schema: Schema, columns: Mapping[str, str] | None)
 
 
 def _with_header(
+    path: Path,
     trec: Layout,
     names: list[str],
     number: int,
@@ -96,7 +97,7 @@ def _with_header(
     in_place = len(names) >= trec.least and all(aliases.get(names[place]) == name for place, name in places.items())
     if in_place and columns is None:
         return replace(trec, header=number)
-    return replace(named(names), header=number)
+    return named(path, names, schema, number, columns)
 
 
 def read_trec_run(

@@ -17,6 +17,8 @@ from rankframe.io.files import Format, compressed, format_of
 from rankframe.io.readers import load_qrels, load_run, load_texts
 
 Rest = Literal["error", "drop"]
+_TREC_ID = r"[ \t\r\n\x0b\x0c]|^$|^#$|^\x{feff}"
+"""What an id in TREC text may not hold: what separates, what comments, and what a reader takes for a mark."""
 PathLike_ = str | PathLike[str]
 
 
@@ -43,7 +45,7 @@ def write_run(
         _refuse_silent(loaded, target, "TREC text")
         frame = _trec_columns(loaded.frame, tag, named="tag" in loaded.frame.columns)
         frame = _only(frame, ("query_id", "Q0", "doc_id", "rank", "score", "tag"), target, columns)
-        _refuse_blanks(frame, ("query_id", "doc_id"), r"[ \t\r\n\x0b\x0c]|^$|^#$", target, "holds no id with a blank")
+        _refuse_blanks(frame, ("query_id", "doc_id"), _TREC_ID, target, "holds no id with a blank")
         _refuse_blanks(frame, ("tag",), r"[\t\r\n\x0b\x0c]|  |^ | $|^$", target, "holds no such tag")
         _write(target, frame.write_csv(separator=" ", include_header=False, quote_style="never"))
     else:
@@ -64,9 +66,7 @@ def write_qrels(qrels: object, path: PathLike_, *, format: Format | None = None,
         if "iteration" not in frame.columns:
             frame = frame.with_columns(iteration=pl.lit("0"))
         frame = _only(frame, ("query_id", "iteration", "doc_id", "relevance"), target, columns)
-        _refuse_blanks(
-            frame, ("query_id", "iteration", "doc_id"), r"[ \t\r\n\x0b\x0c]|^$|^#$", target, "holds no id with a blank"
-        )
+        _refuse_blanks(frame, ("query_id", "iteration", "doc_id"), _TREC_ID, target, "holds no id with a blank")
         _write(target, frame.with_columns(_grade()).write_csv(separator=" ", include_header=False, quote_style="never"))
     else:
         _write_table(loaded, QRELS, target, kind, columns)
@@ -129,7 +129,7 @@ def _tsv(frame: pl.DataFrame, schema: Schema, target: Path, columns: Rest) -> st
         target,
         "holds no tab, line end, outer blank or empty text",
     )
-    _refuse_blanks(flat, text[:1], r"^# |^#$", target, "holds no line that begins like a comment")
+    _refuse_blanks(flat, text[:1], r"^# |^#$|^\x{feff}", target, "holds no line that begins like a comment")
     if schema is QRELS:
         flat = flat.with_columns(_grade())
     return flat.rename(_beir_names(schema)).write_csv(separator="\t", quote_style="never")

@@ -13,7 +13,7 @@ from typing import Literal
 import polars as pl
 
 from rankframe.metrics.metric import family
-from rankframe.metrics.rows import Rows, count, total
+from rankframe.metrics.rows import Rows, count, places, total
 
 UNIT = (0.0, 1.0)
 OPEN = (0.0, None)
@@ -36,7 +36,7 @@ def ndcg(rows: Rows, *, k: int | None = None, gain: Literal["linear", "exponenti
     'ndcg(gain=exponential)@10'
     """
     ideal = rows.ideally_discounted(gain)
-    best = ideal.sum() if k is None else total(ideal, pl.col("ideal_rank") <= k)
+    best = ideal.sum() if k is None else total(ideal, pl.col("ideal_rank") <= places(k))
     return total(rows.discounted(gain), rows.within(k)) / best
 
 
@@ -82,7 +82,7 @@ def capped_recall(rows: Rows, *, k: int, rel: float | None = None) -> pl.Expr:
     'capped_recall@10'
     """
     relevant = rows.relevant(rel)
-    return count(relevant & rows.within(k)) / count(relevant).clip(upper_bound=k)
+    return count(relevant & rows.within(k)) / count(relevant).clip(upper_bound=places(k))
 
 
 @family(
@@ -103,8 +103,10 @@ def precision(
     'precision(over=returned)@5'
     """
     returned = rows.n_ret.first()
-    places = returned if k is None else returned.clip(upper_bound=k) if over == "returned" else pl.lit(float(k))
-    return count(rows.relevant(rel) & rows.within(k)) / places
+    over_all = (
+        returned if k is None else returned.clip(upper_bound=places(k)) if over == "returned" else pl.lit(float(k))
+    )
+    return count(rows.relevant(rel) & rows.within(k)) / over_all
 
 
 @family("f1", range=UNIT, definition="2h / (k + R); uncut: 2h / (n_ret + R)", reference=TREC_EVAL, example="f1@10")
@@ -115,9 +117,9 @@ def f1(rows: Rows, *, k: int | None = None, rel: float | None = None) -> pl.Expr
     'f1@10'
     """
     relevant = rows.relevant(rel)
-    places = rows.n_ret.first() if k is None else pl.lit(float(k))
+    retrieved = rows.n_ret.first() if k is None else pl.lit(float(k))
     found = count(relevant & rows.within(k))
-    return pl.when(count(relevant) > 0).then(2.0 * found / (places + count(relevant)))
+    return pl.when(count(relevant) > 0).then(2.0 * found / (retrieved + count(relevant)))
 
 
 @family("mrr", range=UNIT, definition="1 / rank of the first relevant document", reference=TREC_EVAL, example="mrr@10")
@@ -150,7 +152,7 @@ def mean_average_precision(
     """
     relevant = rows.relevant(rel)
     found = total(rows.hits(rel) / rows.rank, relevant & rows.within(k))
-    return found / (count(relevant) if over == "R" else count(relevant).clip(upper_bound=k))
+    return found / (count(relevant) if over == "R" or k is None else count(relevant).clip(upper_bound=places(k)))
 
 
 @family("success", range=UNIT, definition="1 if h > 0", reference=TREC_EVAL, example="success@10")
@@ -278,7 +280,7 @@ def nerr(rows: Rows, *, k: int | None = None, max_grade: float) -> pl.Expr:
     """
     found = total(rows.stops(max_grade) * rows.reached(max_grade) / rows.rank, rows.within(k))
     ideal = rows.stops(max_grade) * rows.ideally_reached(max_grade) / pl.col("ideal_rank")
-    return found / (ideal.sum() if k is None else total(ideal, pl.col("ideal_rank") <= k))
+    return found / (ideal.sum() if k is None else total(ideal, pl.col("ideal_rank") <= places(k)))
 
 
 def _interpolated(rows: Rows, recall: float, rel: float | None) -> pl.Expr:
@@ -335,7 +337,7 @@ def judged(rows: Rows, *, k: int | None = None) -> pl.Expr:
     'judged@10'
     """
     returned = rows.n_ret.first()
-    return count(rows.within(k)) / (returned if k is None else returned.clip(upper_bound=k))
+    return count(rows.within(k)) / (returned if k is None else returned.clip(upper_bound=places(k)))
 
 
 @family(
@@ -353,7 +355,7 @@ def unjudged(rows: Rows, *, k: int) -> pl.Expr:
     'unjudged@10'
     """
     assessed = count(rows.within(k) & (pl.col("relevance") >= 0))
-    return (rows.n_ret.first().clip(upper_bound=k) - assessed) / k
+    return (rows.n_ret.first().clip(upper_bound=places(k)) - assessed) / float(k)
 
 
 @family("num_ret", range=OPEN, definition="n_ret", reference=TREC_EVAL, example="num_ret", aggregate="sum")

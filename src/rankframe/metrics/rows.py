@@ -77,7 +77,7 @@ class Rows:
 
     def within(self, k: int | None) -> pl.Expr:
         """True for documents in the first k places; without k, for all that were retrieved."""
-        return self.rank.is_not_null() if k is None else (self.rank <= k).fill_null(value=False)
+        return self.rank.is_not_null() if k is None else (self.rank <= places(k)).fill_null(value=False)
 
     @property
     def above(self) -> pl.Expr:
@@ -148,6 +148,11 @@ class Rows:
         passes = (1.0 - self.stops(max_grade)).sort_by("ideal_rank")
         reach = passes.cum_prod().shift(1, fill_value=1.0).gather(pl.col("ideal_rank") - 1)
         return self._column(f"ideally reached {max_grade}", reach, windowed=True)
+
+
+def places(k: int) -> int:
+    """A cutoff as a number that a column can be compared with; no list is longer."""
+    return min(k, 2**40)
 
 
 def total(values: pl.Expr, where: pl.Expr) -> pl.Expr:

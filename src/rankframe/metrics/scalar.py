@@ -42,6 +42,7 @@ def dcg_at_k(
     >>> dcg_at_k(["a", "b", "c"], {"a": 1, "c": 1}, 3)
     1.5
     """
+    _needs_cutoff(k)
     grades = _grades(relevant)
     discounted = (_gain(grades.get(doc, 0.0), gain) / math.log2(rank + 1) for rank, doc in _top(ranked, k, key))
     return sum(discounted, 0.0)
@@ -70,6 +71,7 @@ def recall_at_k(ranked: Iterable[Any], relevant: Judgments, k: int, *, key: Key 
     >>> recall_at_k(["a", "b", "c"], {"a": 1, "c": 1}, 2)
     0.5
     """
+    _needs_cutoff(k)
     wanted = _wanted(relevant)
     hits = sum(doc in wanted for _, doc in _top(ranked, k, key))
     return hits / len(wanted) if wanted else 0.0
@@ -93,6 +95,7 @@ def precision_at_k(
     """
     if over not in ("k", "returned"):
         raise MetricError(f"over={over!r}; valid: k, returned")
+    _needs_cutoff(k)
     wanted, top = _wanted(relevant), list(_top(ranked, k, key))
     hits = sum(doc in wanted for _, doc in top)
     places = k if over == "k" else len(top)
@@ -144,6 +147,11 @@ def _top(ranked: Iterable[Any], k: int | None, key: Key | None) -> Iterator[tupl
         raise MetricError(f"k is a whole number from 0, got {k!r}")
     ids = ranked if key is None else map(key, ranked)
     return enumerate(islice(_distinct(ids), k), start=1)
+
+
+def _needs_cutoff(k: int) -> None:
+    if k is None:
+        raise MetricError("k is a whole number from 0, got None")
 
 
 def _distinct(ids: Iterable[Hashable]) -> Iterator[Hashable]:

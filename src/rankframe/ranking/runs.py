@@ -16,6 +16,7 @@ import polars as pl
 from rankframe.errors import DataError, counted
 from rankframe.frames.checks import Duplicates, Loaded, choice
 from rankframe.frames.ledger import Note, note, pairs
+from rankframe.metrics.rows import places
 from rankframe.ranking.judgments import Judgments, pair_keys
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def rank_run(
         notes.append(note("unjudged_query", listing.queries.filter(pl.Series(~known)).sort().to_list()))
     if cutoff is not None:
         notes.extend(_ties_at(cutoff, listing, known))
-    if "rank" in frame.columns and frame["rank"].dtype.is_numeric() and not frame["rank"].null_count():
+    if "rank" in frame.columns:
         notes.extend(_contradictions(listing))
     return Ranking(run_id, rank, n_ret, tuple(n.of(run_id) for n in notes))
 
@@ -284,6 +285,7 @@ def _ties_at(cutoff: int, listing: _Listing, known: Flags) -> list[Note]:
     """Judged queries whose first `cutoff` places end between two documents with the same score."""
     import numpy as np
 
+    cutoff = places(cutoff)
     deeper = np.flatnonzero(known & (listing.ends - listing.starts > cutoff))
     last = listing.starts[deeper] + cutoff - 1
     tied = deeper[listing.scores(last) == listing.scores(last + 1)]
@@ -294,20 +296,24 @@ def _contradictions(listing: _Listing) -> list[Note]:
     """Queries whose rank column puts a document with a lower score above one with a higher score."""
     import numpy as np
 
-    rank = listing.at(listing.frame["rank"].cast(pl.Float64)).to_numpy()
+    ranks = listing.frame["rank"]
+    if ranks.dtype != pl.String and not ranks.dtype.is_numeric():
+        return []
+    rank = listing.at(ranks.cast(pl.Float64, strict=False)).fill_null(float("nan")).to_numpy()
     begins = np.zeros(len(rank) + 1, dtype=np.bool_)
     begins[listing.starts] = True
     begins = begins[:-1]
-    falls = np.flatnonzero((rank[1:] < rank[:-1]) & ~begins[1:]) + 1
+    falls = np.flatnonzero(~(rank[1:] >= rank[:-1]) & ~begins[1:]) + 1  # a missing rank is looked at below
     if not len(falls):
         return []
     queries = []
     for group in np.unique(np.searchsorted(listing.starts, falls, side="right") - 1).tolist():
         places = np.arange(listing.starts[group], listing.ends[group])
-        ranks, scores = rank[places], listing.scores(places)
-        worst_above = np.maximum.accumulate(ranks)
+        places = places[~np.isnan(rank[places])]
+        scores = listing.scores(places)
+        worst_above = np.maximum.accumulate(rank[places])
         first_of_tie = np.searchsorted(-scores, -scores, side="left")
         above = first_of_tie > 0
-        if (ranks[above] < worst_above[first_of_tie[above] - 1]).any():
+        if (rank[places][above] < worst_above[first_of_tie[above] - 1]).any():
             queries.append(group)
     return [note("rank_contradicts_score", listing.queries.gather(queries).sort().to_list())]

@@ -1,0 +1,258 @@
+"""Cutoffs: what is counted within them, what stands in the denominators, and which are refused."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rankframe as rf
+
+from .helpers import scored
+
+SCALARS: dict[str, Callable[..., float]] = {
+    "dcg_at_k": rf.metrics.dcg_at_k,
+    "ndcg_at_k": rf.metrics.ndcg_at_k,
+    "recall_at_k": rf.metrics.recall_at_k,
+    "precision_at_k": rf.metrics.precision_at_k,
+    "reciprocal_rank": rf.metrics.reciprocal_rank,
+    "average_precision": rf.metrics.average_precision,
+}
+WITH_CUTOFF = sorted(name for name, family in rf.metrics.REGISTRY.items() if family.has_cutoff)
+WITHOUT_CUTOFF = sorted(name for name, family in rf.metrics.REGISTRY.items() if not family.has_cutoff)
+
+
+def test_more_relevant_than_k() -> None:
+    """The ideal for k places is the best k documents; recall and map keep all twelve in the denominator."""
+    docs = [f"r{i:02d}" for i in range(12)]
+    qrels = {"q1": dict.fromkeys(docs, 1)}
+    run = {"q1": {doc: 12.0 - i for i, doc in enumerate(docs)}}
+    right = {
+        "ndcg@10": 1.0,
+        "precision@10": 1.0,
+        "recall@10": 10 / 12,
+        "map@10": 10 / 12,
+        "map(over=min_R_k)@10": 1.0,
+        "capped_recall@10": 1.0,
+    }
+    assert scored(run, qrels, *right) == pytest.approx(right, abs=1e-12)
+    assert rf.metrics.ndcg_at_k(docs, qrels["q1"], 10) == pytest.approx(1.0)
+    assert rf.metrics.average_precision(docs, qrels["q1"], 10) == pytest.approx(10 / 12)
+    assert rf.metrics.average_precision(docs, qrels["q1"], 10, over="min_R_k") == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("gain", ["linear", "exponential"])
+@pytest.mark.parametrize("k", range(1, 15))
+def test_more_relevant_than_k_at_any_cutoff(k: int, gain: str) -> None:
+    """A perfect run has an ndcg of 1 at every cutoff, with graded judgments, fewer and more than k."""
+    grades = {f"d{i:02d}": grade for i, grade in enumerate([3, 3, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 0, -1])}
+    run = {"q1": {doc: 20.0 - i for i, doc in enumerate(grades)}}
+    name = rf.metrics.parse(f"ndcg(gain={gain})@{k}").name
+    assert scored(run, {"q1": grades}, name) == {name: pytest.approx(1.0, abs=1e-12)}
+
+
+def test_map_denominator() -> None:
+    """The sum of precisions over all relevant documents, never over those found; over min(k, R) by name."""
+    qrels = {"q1": dict.fromkeys("abcdef", 1)}
+    run = {"q1": {"a": 5.0, "x": 4.0, "b": 3.0, "y": 2.0, "c": 1.0}}
+    right = {"map@5": 0.3777777778, "map(over=min_R_k)@5": 0.4533333333}
+    assert scored(run, qrels, *right) == pytest.approx(right)
+    assert rf.metrics.average_precision("axbyc", qrels["q1"], 5) == pytest.approx(right["map@5"])
+    with pytest.raises(rf.MetricError, match="cutoff"):
+        rf.metrics.parse("map(over=min_R_k)")
+
+
+@pytest.mark.parametrize("name", ["map@5", "AP@5", "MAP@5", "map_cut_5", "map_cut.5", "map_at_5", "ap(over=R)@5"])
+def test_map_denominator_under_every_name(name: str) -> None:
+    """Every name that is read as map@5 is over R."""
+    qrels = {"q1": dict.fromkeys("abcdef", 1)}
+    run = {"q1": {"a": 5.0, "x": 4.0, "b": 3.0, "y": 2.0, "c": 1.0}}
+    report = rf.evaluate(run, qrels, metrics=name)
+    assert report.summary.select("metric", "value").row(0) == (
+        "map@5",
+        pytest.approx((1 + 2 / 3 + 3 / 5) / 6),
+    )
+
+
+def test_mrr_multiple_relevant() -> None:
+    """Only the first relevant document counts."""
+    run = {"q1": {"a": 3.0, "x": 2.0, "b": 1.0}}
+    assert scored(run, {"q1": {"a": 1, "b": 1}}, "mrr@3") == {"mrr@3": 1.0}
+    assert rf.metrics.reciprocal_rank("axb", {"a": 1, "b": 1}, 3) == 1.0
+
+
+def test_mrr_multiple_relevant_is_cut() -> None:
+    """The first relevant document counts within the cutoff, and not behind it."""
+    run = {"q1": {"x": 4.0, "y": 3.0, "a": 2.0, "b": 1.0}}
+    right = {"mrr@2": 0.0, "mrr@3": 1 / 3, "mrr@4": 1 / 3, "mrr": 1 / 3}
+    assert scored(run, {"q1": {"a": 1, "b": 2}}, *right) == pytest.approx(right)
+
+
+THREE = {"q1": {"a": 3.0, "b": 2.0, "c": 1.0}}
+
+
+def test_k_larger_than_corpus() -> None:
+    """A cutoff past the end is harmless: empty places are not relevant, and k stays in the denominator."""
+    right = {
+        "recall@1": 0.0,
+        "recall@10": 1.0,
+        "precision@10": 0.1,
+        "precision@100": 0.01,
+        "mrr@100": 0.5,
+        "ndcg@10": 0.6309297536,
+        "precision(over=returned)@10": 1 / 3,
+        "judged@10": 1 / 3,
+        "f1@10": 2 / 11,
+    }
+    assert scored(THREE, {"q1": {"b": 1}}, *right) == pytest.approx(right)
+    for name in ("recall_at_k", "ndcg_at_k", "reciprocal_rank"):
+        assert SCALARS[name]("abc", {"b": 1}, 10) == SCALARS[name]("abc", {"b": 1}, 3)
+    assert rf.metrics.precision_at_k("abc", {"b": 1}, 10) == 0.1
+
+
+@pytest.mark.parametrize("k", [4, 10**6, 2**31, 2**33, 2**63 - 1, 2**64, 10**30], ids=str)
+@pytest.mark.parametrize("family", WITH_CUTOFF)
+def test_k_larger_than_any_list(family: str, k: int) -> None:
+    """Beyond the list a cutoff changes what is divided by k, and nothing else, however large it is."""
+    name = f"{family}@{k}"
+    value = rf.evaluate(THREE, {"q1": {"a": 0, "b": 2, "z": 1}}, metrics=name).value(name)
+    uncut = {"capped_recall": "recall", "unjudged": "unjudged@3"}.get(family, family)
+    whole = rf.evaluate(THREE, {"q1": {"a": 0, "b": 2, "z": 1}}, metrics=uncut).value(uncut)
+    if family in ("precision", "unjudged"):
+        assert value == pytest.approx(whole * 3 / k)
+    elif family == "f1":
+        assert value == pytest.approx(2 / (k + 2))
+    else:
+        assert value == pytest.approx(whole)
+
+
+BAD_CUTOFFS: list[Any] = [
+    0,
+    -1,
+    1.5,
+    10.0,
+    "10",
+    "",
+    True,
+    False,
+    math.nan,
+    math.inf,
+    np.float64(5),
+    np.bool_(True),
+    [5],
+    (),
+    b"10",
+    1j,
+]
+
+
+def test_k_values_invalid(tmp_path: Path) -> None:
+    """Each bad cutoff is a ValueError that shows it, before anything is read; each good one works."""
+    bad: Any
+    for bad in (0, -1, 1.5, "10", True, math.nan):
+        with pytest.raises(ValueError, match=f"cutoff.*{bad!r}"):
+            rf.metrics.ndcg(k=bad)
+    with pytest.raises(ValueError, match="metrics= is empty"):
+        rf.evaluate(tmp_path / "absent.txt", tmp_path / "absent.txt", metrics=[])
+    for written in ("0", "-1", "1.5", "nan", "True", "None", "ten"):
+        with pytest.raises(ValueError, match=f"cutoff.*{written}"):
+            rf.evaluate(tmp_path / "absent.txt", tmp_path / "absent.txt", metrics=f"ndcg@{written}")
+    repeated = rf.evaluate(THREE, {"q1": {"b": 1}}, metrics=[rf.metrics.ndcg(k=k) for k in (5, 5, 10)])
+    assert [metric.name for metric in repeated.metrics] == ["ndcg@5", "ndcg@10"]
+    assert repeated.to_dict()["k_values"] == (5, 10)
+    down = rf.evaluate(THREE, {"q1": {"b": 1}}, metrics=["ndcg@10", "ndcg@1"])
+    up = rf.evaluate(THREE, {"q1": {"b": 1}}, metrics=["ndcg@1", "ndcg@10"])
+    assert down.to_dict() == up.to_dict()
+    five: Any = np.int64(5)
+    assert rf.metrics.ndcg(k=five).name == "ndcg@5"
+
+
+@pytest.mark.parametrize("bad", BAD_CUTOFFS, ids=repr)
+def test_k_values_invalid_for_every_metric(bad: Any) -> None:
+    """No family takes a cutoff that is not a whole number from 1."""
+    for family in WITH_CUTOFF:
+        with pytest.raises(rf.MetricError, match="cutoff is a whole number from 1"):
+            rf.metrics.REGISTRY[family](k=bad)
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["0", "-1", "+5", "1.5", "1e1", "10.0", "ten", "nan", "True", "None", "1_0", "0x10", "\u0661", "007"],
+)
+def test_k_values_invalid_in_names(written: str) -> None:
+    """Neither does a name, and no column is ever called ndcg@1.5."""
+    for family in WITH_CUTOFF:
+        with pytest.raises(rf.MetricError, match="cutoff is a whole number from 1"):
+            rf.metrics.parse(f"{family}@{written}")
+
+
+@pytest.mark.parametrize(
+    "name", ["ndcg@", "ndcg@@5", "ndcg@5@10", "ndcg_cut_0", "P_0", "ndcg_cut.1.5", "@5", "ndcg@5 10"]
+)
+def test_k_values_invalid_in_names_of_other_forms(name: str) -> None:
+    """Half a cutoff, two of them, and other tools' forms of a bad one."""
+    with pytest.raises(rf.MetricError):
+        rf.metrics.parse(name)
+
+
+@pytest.mark.parametrize("family", WITHOUT_CUTOFF)
+def test_k_values_where_there_is_no_cutoff(family: str) -> None:
+    """A metric over the whole list refuses one rather than pass over it."""
+    parameters: dict[str, Any] = {"recall": 0.1} if family == "iprec" else {}
+    with pytest.raises(rf.MetricError, match="no cutoff"):
+        rf.metrics.REGISTRY[family](k=5, **parameters)
+
+
+@pytest.mark.parametrize("good", [1, 5, np.int64(5), np.int8(5), np.uint64(5)], ids=repr)
+def test_k_values_of_whole_number_types(good: Any) -> None:
+    """Whole numbers of any type are one cutoff, written the same."""
+    assert rf.metrics.ndcg(k=good).name == f"ndcg@{int(good)}"
+    assert type(rf.metrics.ndcg(k=good).cutoff) is int
+    assert rf.metrics.precision_at_k("abc", {"a": 1}, good) == 1 / int(good)
+
+
+@pytest.mark.parametrize("bad", [-1, 1.5, 1.0, "10", True, math.nan, math.inf], ids=repr)
+@pytest.mark.parametrize("name", SCALARS)
+def test_k_values_invalid_in_scalar_functions(name: str, bad: Any) -> None:
+    """The documented functions refuse them too."""
+    with pytest.raises(ValueError, match="whole number from 0"):
+        SCALARS[name](["a"], {"a": 1}, bad)
+
+
+@pytest.mark.parametrize("name", SCALARS)
+def test_k_of_0_in_scalar_functions(name: str) -> None:
+    """k = 0 gives 0.0 there, as documented."""
+    assert SCALARS[name](["a"], {"a": 1}, 0) == 0.0
+    assert SCALARS[name]([], {}, 0) == 0.0
+
+
+@pytest.mark.parametrize("name", ["ndcg_at_k", "dcg_at_k", "recall_at_k", "precision_at_k"])
+def test_k_of_none_in_scalar_functions(name: str) -> None:
+    """Where the signature asks for a cutoff, None is not one: `k_values` refuse it too."""
+    with pytest.raises((ValueError, TypeError)):
+        SCALARS[name](["a"], {"a": 1}, None)
+
+
+def test_retriever_returns_more_than_k() -> None:
+    """A list of 50 is cut at each k: rank 5 is outside of the first three."""
+    docs = [f"d{i}" for i in range(50)]
+    qrels = {"q1": {"d0": 1, "d4": 1}}
+    run = {"q1": {doc: 50.0 - i for i, doc in enumerate(docs)}}
+    right = {"precision@1": 1.0, "precision@3": 1 / 3, "recall@3": 0.5, "recall@4": 0.5, "recall@5": 1.0}
+    assert scored(run, qrels, *right) == pytest.approx(right)
+    assert rf.metrics.precision_at_k(docs, qrels["q1"], 3) == pytest.approx(1 / 3)
+    assert rf.metrics.recall_at_k(docs, qrels["q1"], 3) == 0.5
+
+
+@pytest.mark.parametrize("family", WITH_CUTOFF)
+def test_results_behind_the_cutoff_do_not_count(family: str) -> None:
+    """No metric at 3 sees what stands in rank 4 and below."""
+    qrels = {"q1": {"a": 1, "d": 2, "e": 0, "f": -1, "g": 1}}
+    short = {"q1": {"a": 9.0, "u": 8.0, "e": 7.0}}
+    long = {"q1": {**short["q1"], "d": 6.0, "f": 5.0, "v": 4.0, "g": 3.0}}
+    name = f"{family}@3"
+    assert scored(long, qrels, name) == scored(short, qrels, name)
