@@ -87,7 +87,8 @@ def evaluate(
     if loaded_qrels.frame.is_empty():
         raise DataError(_no_judgments(loaded_qrels.where, runs))
     judgments = judge(loaded_qrels, duplicates, by_id=any(not isinstance(metric, BuiltIn) for metric in asked))
-    bound = [metric.bound(judgments.max_grade) for metric in asked]
+    measured = _measured(asked, judgments.max_grade)
+    bound = list(measured)
     cutoff = max((metric.cutoff for metric in bound if metric.cutoff is not None), default=None)
     population = Population(judgments, rules, None if queries is None else _ids(queries, QUERIES))
     notes = [*judgments.notes, *population.notes, *_absent_documents(judgments, corpus)]
@@ -109,7 +110,7 @@ def evaluate(
     return Report(
         scores=scores,
         ledger=ledger_frame(notes),
-        metrics=tuple(_measured(metric, was) for metric, was in zip(bound, asked, strict=True)),
+        metrics=tuple(measured.values()),
         options={
             "convention": convention,
             **{key: value for key, value in asdict(rules).items() if key != "dialect"},
@@ -136,9 +137,17 @@ def _no_judgments(where: str, runs: object) -> str:
     )
 
 
-def _measured(metric: Metric, asked: Metric) -> Measured:
-    definition = metric.family.definition if isinstance(metric, BuiltIn) else str(metric.expr)
-    return Measured(metric.name, asked.name, metric.aggregate, metric.range, definition, metric.cutoff)
+def _measured(asked: Sequence[Metric], max_grade: float) -> dict[Metric, Measured]:
+    """The metrics with the largest grade filled in, each once, and what the report says of them."""
+    found: dict[tuple[str, str], tuple[Metric, Measured]] = {}
+    for was in asked:
+        metric = was.bound(max_grade)
+        definition = metric.family.definition if isinstance(metric, BuiltIn) else str(metric.expr)
+        said = Measured(metric.name, was.name, metric.aggregate, metric.range, definition, metric.cutoff)
+        earlier = found.get((metric.name, metric.aggregate))
+        if earlier is None or earlier[1].asked == metric.name:
+            found[metric.name, metric.aggregate] = metric, said
+    return dict(found.values())
 
 
 @cache
