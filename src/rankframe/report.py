@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from os import PathLike
@@ -81,33 +81,34 @@ class Report:
         Columns: run_id, metric, aggregate String, value, std (of the sample), median Float64, n (scored queries),
         n_missing (of them: not in the run), n_null (left out), n_failed Int64. `value` is null where n is 0.
         """
-        columns = list(dict.fromkeys(metric.name for metric in self.metrics))
-        failed = pl.col("status") == "failed"
-        missing = pl.col("status") == "missing"
-        values = pl.col(columns)
-        grouped = self.scores.group_by("run_id", maintain_order=True).agg(
-            values.mean().name.suffix(" mean"),
-            values.sum().name.suffix(" sum"),
-            values.clip(lower_bound=GMEAN_FLOOR).log().mean().exp().name.suffix(" gmean"),
-            values.std().name.suffix(" std"),
-            values.median().name.suffix(" median"),
-            values.count().name.suffix(" n"),
-            values.null_count().name.suffix(" null"),
-            *((missing & pl.col(name).is_not_null()).sum().alias(f"{name} missing") for name in columns),
-            failed.sum().alias("failed"),
+        by_aggregate = {
+            aggregate: list(dict.fromkeys(m.name for m in self.metrics if m.aggregate == aggregate))
+            for aggregate in dict.fromkeys(metric.aggregate for metric in self.metrics)
+        }
+        counted_in = pl.col(self.metrics[0].name).is_not_null()  # one population for all metrics of a report
+        grouped = (
+            self.scores.lazy()
+            .group_by("run_id", maintain_order=True)
+            .agg(
+                *(_AGGREGATES[a](pl.col(names)).name.suffix(f" {a}") for a, names in by_aggregate.items()),
+                pl.col({metric.name for metric in self.metrics}).std().name.suffix(" std"),
+                pl.col({metric.name for metric in self.metrics}).median().name.suffix(" median"),
+                counted_in.sum().alias("n"),
+                (counted_in & (pl.col("status") == "missing")).sum().alias("n_missing"),
+                (~counted_in).sum().alias("n_null"),
+                (pl.col("status") == "failed").sum().alias("n_failed"),
+            )
+            .collect()
         )
         rows = [
             (
                 row["run_id"],
                 metric.name,
                 metric.aggregate,
-                row[f"{metric.name} {metric.aggregate}"] if row[f"{metric.name} n"] else None,
+                row[f"{metric.name} {metric.aggregate}"] if row["n"] else None,
                 row[f"{metric.name} std"],
                 row[f"{metric.name} median"],
-                row[f"{metric.name} n"],
-                row[f"{metric.name} missing"],
-                row[f"{metric.name} null"],
-                row["failed"],
+                *(row[count] for count in ("n", "n_missing", "n_null", "n_failed")),
             )
             for row in grouped.iter_rows(named=True)
             for metric in self.metrics
@@ -296,6 +297,12 @@ class Report:
             f"<ul>{notes}</ul>" if notes else ""
         )
 
+
+_AGGREGATES: dict[Aggregate, Callable[[pl.Expr], pl.Expr]] = {
+    "mean": lambda values: values.mean(),
+    "sum": lambda values: values.sum(),
+    "gmean": lambda values: values.clip(lower_bound=GMEAN_FLOOR).log().mean().exp(),
+}
 
 _SUMMARY = pl.Schema(
     {

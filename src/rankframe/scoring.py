@@ -7,7 +7,7 @@ from dataclasses import asdict
 from functools import cache
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -24,8 +24,14 @@ from rankframe.metrics.metric import BASE_COLUMNS, BuiltIn, Metric
 from rankframe.metrics.names import DEFAULT, resolve
 from rankframe.metrics.rows import GROUP, Rows
 from rankframe.ranking import Judgments, Population, Ranking, judge, judged_ranking, rank_run
-from rankframe.ranking.population import Covered
+from rankframe.ranking.population import STATUSES, Covered
 from rankframe.report import Measured, Report
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Flags = NDArray[np.bool_]
 
 _NEEDED = ("query_id", "doc_id", "score", "rank", "run_id")
 _TOLERANCE = 1e-9  # how far a score may stand outside of its range before that is no rounding
@@ -230,45 +236,52 @@ def _scores(
     judged = judged_ranking(judgments, rankings, texts=bool(used & {"run_id", "query_id", "doc_id"}))
     size = len(judgments.queries)
     names = pl.Series("run_id", [ranking.run_id for ranking in rankings], dtype=pl.String)
-    known = [
-        names.gather(np.repeat(np.arange(len(rankings)), size)),
-        judgments.queries.gather(np.tile(np.arange(size), len(rankings))),
-        pl.concat([cover.status for _, cover in covered]),
-        pl.Series("n_ret", np.concatenate([ranking.n_ret for ranking in rankings])),
-        pl.Series("n_rel", np.tile(judgments.n_rel, len(rankings))),
-        pl.concat([cover.counts for _, cover in covered]),
-    ]
-    values = (
-        rows.add_to(judged.lazy())
-        .group_by(GROUP, maintain_order=True)
-        .agg(
-            pl.col("rank").count().cast(pl.Int64).alias("n_judged"),
-            *(expr.cast(pl.Float64).alias(name) for name, (expr, _) in columns.items()),
-        )
-        .drop(GROUP)
-    )
-    scored = [
-        pl.when("counts").then(pl.col(name).fill_nan(None).fill_null(empty)).alias(name)
-        for name, (_, empty) in columns.items()
-    ]
+    counts = np.concatenate([cover.counts for _, cover in covered])
     try:
-        return (
-            pl.concat([pl.LazyFrame(known), values], how="horizontal")
-            .select("run_id", "query_id", "status", "n_ret", "n_rel", "n_judged", *scored)
+        values = (
+            rows.add_to(judged)
+            .group_by(GROUP, maintain_order=True)
+            .agg(
+                pl.col("rank").count().cast(pl.Int64).alias("n_judged"),
+                *(expr.cast(pl.Float64).alias(name) for name, (expr, _) in columns.items()),
+            )
             .collect()
         )
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         _blame(judged, metrics)
         raise
+    return pl.DataFrame(
+        [
+            names[np.repeat(np.arange(len(rankings)), size)],
+            judgments.queries[np.tile(np.arange(size), len(rankings))],
+            pl.Series("status", STATUSES, dtype=pl.String)[np.concatenate([cover.status for _, cover in covered])],
+            pl.Series("n_ret", np.concatenate([ranking.n_ret for ranking in rankings])),
+            pl.Series("n_rel", np.tile(judgments.n_rel, len(rankings))),
+            values["n_judged"],
+            *(_settled(values[name], empty, counts) for name, (_, empty) in columns.items()),
+        ]
+    )
 
 
-def _blame(judged: pl.DataFrame, metrics: Sequence[Metric]) -> None:
+def _settled(values: pl.Series, empty: float, counts: Flags) -> pl.Series:
+    """The values with `empty` for null and NaN, and null for queries that do not count."""
+    import numpy as np
+
+    numbers = values.to_numpy()
+    numbers = np.where(np.isnan(numbers), empty, numbers)
+    if counts.all():
+        return pl.Series(values.name, numbers)
+    numbers[~counts] = np.nan
+    return pl.Series(values.name, numbers, nan_to_null=True)
+
+
+def _blame(judged: pl.LazyFrame, metrics: Sequence[Metric]) -> None:
     """Find the custom metric whose expression does not run, and say so."""
     for metric in metrics:
         if isinstance(metric, BuiltIn):
             continue
         try:
-            judged.group_by(GROUP).agg(metric.expr.cast(pl.Float64).alias("value"))
+            judged.group_by(GROUP).agg(metric.expr.cast(pl.Float64).alias("value")).collect()
         except pl.exceptions.PolarsError as error:
             raise MetricError(
                 f"metric {metric.name!r} cannot be computed over the judged ranking ({', '.join(BASE_COLUMNS)}), one "

@@ -49,9 +49,8 @@ def valid_rows(loaded: Loaded, number: str, invalid: Invalid = "error") -> Loade
         value = pl.col(number).str.strip_chars().cast(pl.Float64, strict=False)
         frame = frame.with_columns(value.alias(number), pl.col(number).alias(_TEXT))
         unread = pl.col(_TEXT).is_not_null() & pl.col(number).is_null()
-    usable = frame[number].is_finite() if finite else frame[number].is_not_nan()
-    if not any(frame[name].null_count() for name in (*ids, number)) and usable.all():
-        return replace(loaded, frame=frame.drop(_TEXT, strict=False))
+    if not any(frame[name].null_count() for name in (*ids, number)) and _usable(frame[number], finite=finite):
+        return loaded if _TEXT not in frame.columns else replace(loaded, frame=frame.drop(_TEXT))
     unusable = ~pl.col(number).is_finite() if finite else pl.col(number).is_nan()
     bad = pl.any_horizontal(*(pl.col(name).is_null() for name in (*ids, number)), unusable)
     wrong = frame.filter(bad)
@@ -71,6 +70,13 @@ def valid_rows(loaded: Loaded, number: str, invalid: Invalid = "error") -> Loade
         )
     dropped = note("invalid_dropped", pairs(wrong), wrong.height)
     return replace(loaded, frame=frame.filter(~bad).drop(_TEXT, strict=False), notes=[*loaded.notes, dropped])
+
+
+def _usable(numbers: pl.Series, *, finite: bool) -> bool:
+    import numpy as np
+
+    values = numbers.to_numpy()
+    return bool(np.isfinite(values).all() if finite else not np.isnan(values).any())
 
 
 def valid_ids(loaded: Loaded, key: str, invalid: Invalid = "error") -> Loaded:

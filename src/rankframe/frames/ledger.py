@@ -68,7 +68,9 @@ def ledger_frame(notes: Iterable[Note]) -> pl.DataFrame:
     Columns: run_id String (null where it is said of the judgments), reason String, count Int64,
     examples List(String). Without notes: no rows.
     """
-    rows = [(n.run_id, n.reason, n.count, list(n.examples)) for n in notes if n.count]
+    rows = [(said.run_id, said.reason, said.count, list(said.examples)) for said in notes if said.count]
+    if not rows:
+        return pl.DataFrame(schema=SCHEMA)
     return pl.DataFrame(rows, schema=SCHEMA, orient="row").sort("run_id", "reason", nulls_last=False)
 
 

@@ -123,7 +123,7 @@ class Spec:
 class BuiltIn(Metric):
     """A metric that a family made; its name is canonical and parses back to it."""
 
-    __slots__ = ("family", "k", "parameters")
+    __slots__ = ("_made", "family", "k", "parameters")
 
     def __init__(self, family: Family, parameters: Mapping[str, Value], k: int | None, aggregate: Aggregate) -> None:
         self.family = family
@@ -133,6 +133,7 @@ class BuiltIn(Metric):
         self.range = family.range
         self.empty = 0.0
         self.aggregate = aggregate
+        self._made: tuple[pl.Expr, Rows] | None = None
 
     @property
     def expr(self) -> pl.Expr:
@@ -144,6 +145,16 @@ class BuiltIn(Metric):
         return self.expression(Rows(inline=True))
 
     def expression(self, rows: Rows) -> pl.Expr:
+        if rows.inline:
+            return self._formula(rows)
+        if self._made is None:  # made once: on small input, making expressions costs as much as running them
+            own = Rows()
+            self._made = self._formula(own), own
+        expr, own = self._made
+        rows.include(own)
+        return expr
+
+    def _formula(self, rows: Rows) -> pl.Expr:
         arguments: dict[str, Any] = dict(self.parameters)
         if arguments.pop("judged_only", False):
             rows = rows.condensed()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import rankframe.metrics.retrieval  # noqa: F401  # registers the families
@@ -140,6 +141,11 @@ def parse(name: str, *, dialect: str | None = None) -> Metric:
     """
     if not isinstance(name, str):
         raise MetricError(f"a metric is a name or a Metric, got {name!r} ({type(name).__name__})")
+    return _parse(name, dialect)
+
+
+@lru_cache(maxsize=1024)
+def _parse(name: str, dialect: str | None) -> Metric:
     if dialect is not None and dialect not in DIALECTS:
         raise MetricError(f"unknown dialect {dialect!r}: {nearest(dialect, list(DIALECTS))}")
     if match := _IPREC.fullmatch(name.strip()):

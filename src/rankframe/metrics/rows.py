@@ -27,6 +27,16 @@ class Rows:
         self._columns: dict[str, tuple[int, pl.Expr]] = {}
         self._level: dict[str, int] = {}
 
+    def include(self, other: Rows) -> None:
+        """Take over the row columns of another builder: the same name always stands for the same column."""
+        self._columns.update(other._columns)
+        self._level.update(other._level)
+
+    @property
+    def inline(self) -> bool:
+        """Whether the builder answers with whole expressions."""
+        return self._inline
+
     def condensed(self) -> Rows:
         """The same builder over the condensed list; what both need is still computed once."""
         other = Rows(inline=self._inline, judged_only=True)

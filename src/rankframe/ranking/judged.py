@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -10,8 +11,14 @@ from rankframe.metrics.rows import GROUP
 from rankframe.ranking.judgments import Judgments
 from rankframe.ranking.runs import Ranking
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
-def judged_ranking(judgments: Judgments, rankings: Sequence[Ranking], *, texts: bool = False) -> pl.DataFrame:
+    Integers = NDArray[np.int64]
+
+
+def judged_ranking(judgments: Judgments, rankings: Sequence[Ranking], *, texts: bool = False) -> pl.LazyFrame:
     """The judged rankings of all runs in one frame: one row per judgment and run.
 
     Columns: group UInt32 (the number of the run times the number of queries, plus that of the query), relevance
@@ -20,24 +27,35 @@ def judged_ranking(judgments: Judgments, rankings: Sequence[Ranking], *, texts: 
     """
     import numpy as np
 
-    query, ideal = judgments.query, judgments.ideal_rank
-    orders = []
-    for ranking in rankings:
-        place = np.where(ranking.rank > 0, ranking.rank, (np.int64(1) << 31) + ideal)
-        orders.append(np.argsort((query << 32) | place))  # all keys differ, so any sort gives the same order
+    query = judgments.query
+    orders = [_order(judgments, ranking) for ranking in rankings]
     order = np.concatenate(orders)
     run = np.repeat(np.arange(len(rankings)), len(query))
-    columns = {
-        GROUP: (run * len(judgments.queries) + query[order]).astype(np.uint32),
-        "relevance": judgments.frame["relevance"].to_numpy()[order],
-        "rank": np.concatenate([r.rank[o] for r, o in zip(rankings, orders, strict=True)]),
-        "ideal_rank": ideal[order],
-        "n_ret": np.concatenate([r.n_ret[query] for r in rankings]),
-    }
-    frame = pl.DataFrame(columns)
+    group = run * len(judgments.queries) + query[order]
+    columns = [
+        pl.Series(GROUP, group.astype(np.uint32)).set_sorted(),
+        pl.Series("relevance", judgments.frame["relevance"].to_numpy()[order]),
+        pl.Series("rank", np.concatenate([ranking.rank[at] for ranking, at in zip(rankings, orders, strict=True)])),
+        pl.Series("ideal_rank", judgments.ideal_rank[order]),
+        pl.Series("n_ret", np.concatenate([r.n_ret[query[at]] for r, at in zip(rankings, orders, strict=True)])),
+    ]
     if texts:
         names = pl.Series("run_id", [ranking.run_id for ranking in rankings], dtype=pl.String)
-        frame = pl.concat(
-            [names.gather(run).to_frame(), judgments.frame.select("query_id", "doc_id")[order], frame], how="horizontal"
-        )
-    return frame.with_columns(pl.col(GROUP).set_sorted(), pl.col("rank").replace(0, None))
+        columns = [names[run], judgments.frame["query_id"][order], judgments.frame["doc_id"][order], *columns]
+    return pl.LazyFrame(columns).with_columns(pl.when(pl.col("rank") > 0).then("rank"))
+
+
+def _order(judgments: Judgments, ranking: Ranking) -> Integers:
+    """The judgments' rows by query and rank; behind them what the run does not have, in ideal order."""
+    import numpy as np
+
+    query, rank = judgments.query, ranking.rank
+    found = np.flatnonzero(rank)
+    found = found[np.argsort((query[found] << 32) | rank[found])]  # all keys differ
+    absent = judgments.order[rank[judgments.order] == 0]
+    n_found = np.bincount(query[found], minlength=len(judgments.queries))
+    n_absent = np.bincount(query[absent], minlength=len(judgments.queries))
+    order = np.empty(len(query), dtype=np.int64)
+    order[np.arange(len(found)) + (np.cumsum(n_absent) - n_absent)[query[found]]] = found
+    order[np.arange(len(absent)) + np.cumsum(n_found)[query[absent]]] = absent
+    return order

@@ -25,28 +25,31 @@ _SEEDS = 8  # hash seeds that are tried until no two judged pairs share a hash
 class Judgments:
     """Judgments made ready once for any number of runs.
 
-    frame: query_id, doc_id String, relevance Float64; one row per judgment, sorted by query and relevance
-        descending: the ideal ranking. With `by_id`, equal grades stand in the order of their ids, else as they came.
+    frame: query_id, doc_id String, relevance Float64; one row per judgment, in any order.
     query, ideal_rank: for each row, the number of its query and its place in the ideal ranking.
-    queries: query_id String, sorted: what the numbers stand for. n_rel: documents of each with a grade above 0.
-    docs: the hashes of the judged documents. keys, key_rows: hashes of the judged pairs, sorted, and their rows.
+    order: the rows by query and ideal rank. With `by_id`, equal grades stand in the order of their ids.
+    queries: query_id String, sorted: what the numbers stand for; numbers: the same by id. n_rel: documents of each
+        with a grade above 0.
+    docs: the hash of each row's document. keys: the hashes of the pairs, sorted, all different; by_key: their rows.
     """
 
     frame: pl.DataFrame
     query: Integers
     ideal_rank: Integers
+    order: Integers
     queries: pl.Series
+    numbers: dict[str, int]
     n_rel: Integers
     max_grade: float
     docs: pl.Series
     keys: Hashes
-    key_rows: Integers
+    by_key: Integers
     seed: int
     notes: tuple[Note, ...]
 
 
 def judge(loaded: Loaded, duplicates: Duplicates = "error", *, by_id: bool = True) -> Judgments:
-    """Make judgments ready: each pair once, in ideal order, with their queries numbered.
+    """Make judgments ready: each pair once, with their queries numbered and their ideal ranking known.
 
     Without `by_id` the order of equal grades is left as it is, which no metric can see.
 
@@ -56,54 +59,63 @@ def judge(loaded: Loaded, duplicates: Duplicates = "error", *, by_id: bool = Tru
     import numpy as np
 
     choice("duplicates", duplicates, ("error", "best"))
-    frame = loaded.frame
+    frame, notes = loaded.frame, loaded.notes
     if frame.is_empty():
         raise DataError(f"{loaded.where}: there are no judgments; expected columns query_id, doc_id, relevance")
-    notes = loaded.notes
-    queries, query = _numbered(frame["query_id"])
+    numbers, query = _numbered(frame["query_id"])
     for seed in range(_SEEDS):
-        keys = pair_keys(frame["doc_id"].hash(seed).to_numpy(), query)
-        key_rows = np.argsort(keys)
-        if (np.diff(keys[key_rows]) != 0).all():
+        docs = frame["doc_id"].hash(seed)
+        keys = pair_keys(docs.to_numpy(), query, len(numbers))
+        by_key = np.argsort(keys)
+        if (np.diff(keys[by_key]) != 0).all():
             break
         if not seed:  # a pair stands there twice, which settling ends, or two pairs share a hash by chance
             settled = settled_judgments(loaded, duplicates)
             frame, notes = settled.frame, settled.notes
-            queries, query = _numbered(frame["query_id"])
+            numbers, query = _numbered(frame["query_id"])
     relevance = frame["relevance"].to_numpy()
-    ties = frame["doc_id"].rank("ordinal").to_numpy() if by_id else np.arange(len(query))
-    order = np.lexsort((ties, -relevance, query)) if by_id else np.lexsort((-relevance, query))
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    query = query[order]
-    starts = np.flatnonzero(np.diff(query, prepend=-1))
+    by = (-relevance, query)
+    order = np.lexsort((frame["doc_id"].rank("ordinal").to_numpy(), *by)) if by_id else np.lexsort(by)
+    in_order = query[order]
+    ideal_rank = np.empty(len(query), dtype=np.int64)
+    ideal_rank[order] = np.arange(1, len(query) + 1) - np.searchsorted(in_order, np.arange(len(numbers)))[in_order]
     return Judgments(
-        frame=frame.select("query_id", "doc_id", "relevance")[order],
+        frame=frame.select("query_id", "doc_id", "relevance"),
         query=query,
-        ideal_rank=np.arange(len(query)) - starts[query] + 1,
-        queries=queries,
-        n_rel=np.add.reduceat((relevance[order] > 0).astype(np.int64), starts),
+        ideal_rank=ideal_rank,
+        order=order,
+        queries=pl.Series("query_id", list(numbers), dtype=pl.String),
+        numbers=numbers,
+        n_rel=np.bincount(query[relevance > 0], minlength=len(numbers)),
         max_grade=max(float(relevance.max()), 1.0),
-        docs=frame["doc_id"].hash(seed),
-        keys=keys[key_rows],
-        key_rows=place[key_rows],
+        docs=docs,
+        keys=keys[by_key],
+        by_key=by_key,
         seed=seed,
         notes=tuple(notes),
     )
 
 
-def _numbered(ids: pl.Series) -> tuple[pl.Series, Integers]:
-    """The distinct ids, sorted, and for every row the number of its id among them."""
+def _numbered(ids: pl.Series) -> tuple[dict[str, int], Integers]:
+    """The distinct ids in their order, each with its number, and for every row the number of its id.
+
+    Python orders text by code points, which is the order of its bytes in UTF-8.
+    """
     import numpy as np
 
-    groups = ids.rle()
-    values = groups.struct.field("value")
-    number = values.rank("dense").to_numpy().astype(np.int64) - 1
-    return values.unique().sort().alias(ids.name), np.repeat(number, groups.struct.field("len").to_numpy())
+    groups = ids.rle().struct.unnest()
+    values = groups["value"].to_list()
+    numbers = {query: number for number, query in enumerate(sorted(set(values)))}
+    of_group = np.fromiter(map(numbers.__getitem__, values), dtype=np.int64, count=len(values))
+    return numbers, np.repeat(of_group, groups["len"].to_numpy())
 
 
-def pair_keys(docs: Hashes, query: Integers) -> Hashes:
-    """One 64-bit number per (query, document): the document's hash, and the query's number spread over all bits."""
+def pair_keys(docs: Hashes, query: Integers, n_queries: int) -> Hashes:
+    """One 64-bit number per (query, document): the query's number in the upper bits, the document's hash below.
+
+    Rows that stand query by query then have keys that lie together, which makes looking them up several times faster.
+    """
     import numpy as np
 
-    return docs ^ (query.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+    bits = max(n_queries - 1, 1).bit_length()
+    return (query.astype(np.uint64) << np.uint64(64 - bits)) | (docs >> np.uint64(bits))

@@ -21,16 +21,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Flags = NDArray[np.bool_]
+    Codes = NDArray[np.uint32]
 
 STATUSES = ("ok", "missing", "failed", "no_relevant", "not_asked")
 
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """The judged queries of one run: the status of each, and whether it counts."""
+    """The judged queries of one run: the status of each (a place in STATUSES), and whether it counts."""
 
-    status: pl.Series
-    counts: pl.Series
+    status: Codes
+    counts: Flags
     notes: tuple[Note, ...]
 
 
@@ -97,8 +98,8 @@ class Population:
             counts &= ~missing
         code = np.select([~self._asked, ~self._relevant, missing], [4, 3, 1], 0).astype(np.uint32)
         return Covered(
-            status=pl.Series("status", STATUSES, dtype=pl.String).gather(code),
-            counts=pl.Series("counts", counts),
+            status=code,
+            counts=counts,
             notes=tuple(
                 said.of(ranking.run_id)
                 for said in self._noted(missing_query=missing & self._asked, no_results=returned_nothing)

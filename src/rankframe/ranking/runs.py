@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     Scores = NDArray[np.float64]
     Flags = NDArray[np.bool_]
 
-_LOOK = 4096  # rows that are looked at before a pass over all of them is made
+_LARGE = 200_000  # rows from which on it pays to look at some before a pass over all of them is made
+_LOOK = 4096  # how many are looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,8 @@ class _Listing:
     """The rows of a run, query by query and best score first.
 
     queries: the query id of each group. starts, ends: where it lies among the positions. order: position -> row of
-    the frame, None where the frame already stands in this order. hashes: of the documents, by row.
+    the frame, None where the frame already stands in this order. by_row: the scores by row. hashes: of the documents,
+    by row.
     """
 
     frame: pl.DataFrame
@@ -58,6 +60,7 @@ class _Listing:
     starts: Integers
     ends: Integers
     order: Integers | None
+    by_row: Scores
     hashes: pl.Series
 
     def rows(self, positions: Integers) -> Integers:
@@ -66,12 +69,12 @@ class _Listing:
 
     def scores(self, positions: Integers) -> Scores:
         """The scores at these positions."""
-        scores: Scores = self.frame["score"].to_numpy()[self.rows(positions)]
+        scores: Scores = self.by_row[self.rows(positions)]
         return scores
 
     def at(self, column: pl.Series) -> pl.Series:
         """A column of the frame, by position."""
-        return column if self.order is None else column.gather(self.order)
+        return column if self.order is None else column[self.order]
 
     def group_of(self, rows: Integers) -> Integers:
         """Which group each row of the frame belongs to."""
@@ -81,8 +84,8 @@ class _Listing:
             groups: Integers = np.searchsorted(self.starts, rows, side="right") - 1
             return groups
         by_id = self.queries.arg_sort()
-        place = self.queries.gather(by_id).search_sorted(self.frame["query_id"].gather(rows))
-        return by_id.gather(place).to_numpy().astype(np.int64)
+        place = self.queries[by_id].search_sorted(self.frame["query_id"][rows])
+        return by_id[place].to_numpy().astype(np.int64)
 
 
 def rank_run(
@@ -120,7 +123,7 @@ def rank_run(
     listing = _listing(frame, judgments.seed)
     repeated = _repeated_groups(listing)
     if len(repeated):
-        frame, resolved = _without_duplicates(frame, listing.queries.gather(repeated), loaded.where, duplicates)
+        frame, resolved = _without_duplicates(frame, listing.queries[repeated], loaded.where, duplicates)
         if resolved:
             notes.extend(resolved)
             listing = _listing(frame, judgments.seed)
@@ -128,9 +131,9 @@ def rank_run(
     known = query >= 0
     n_ret = np.zeros(len(judgments.queries), dtype=np.int64)
     n_ret[query[known]] = (listing.ends - listing.starts)[known]
-    judgment, row = _hits(listing, query, judgments)
+    judgment, row, group = _hits(listing, query, judgments)
     rank = np.zeros(len(judgments.query), dtype=np.int64)
-    rank[judgment] = _places(listing, row)
+    rank[judgment] = _places(listing, row, group)
     if not known.all():
         notes.append(note("unjudged_query", listing.queries.filter(pl.Series(~known)).sort().to_list()))
     if cutoff is not None:
@@ -145,15 +148,15 @@ def _listing(frame: pl.DataFrame, seed: int) -> _Listing:
     import numpy as np
 
     ids, scores, hashes = frame["query_id"], frame["score"].to_numpy(), frame["doc_id"].hash(seed)
-    if frame.height <= _LOOK or ids.head(_LOOK).rle_id().n_unique() == ids.head(_LOOK).n_unique():
-        groups = ids.rle()
-        values = groups.struct.field("value")
+    if frame.height < _LARGE or ids.head(_LOOK).rle_id().n_unique() == ids.head(_LOOK).n_unique():
+        groups = ids.rle().struct.unnest()
+        values = groups["value"]
         if values.n_unique() == len(values):
-            ends = np.cumsum(groups.struct.field("len").to_numpy(), dtype=np.int64)
-            starts = np.concatenate((np.zeros(1, dtype=np.int64), ends[:-1])) if len(ends) else ends
+            ends = np.cumsum(groups["len"].to_numpy(), dtype=np.int64)
+            starts = ends - groups["len"].to_numpy()
             rising = np.flatnonzero(scores[1:] > scores[:-1]) + 1
-            if np.isin(rising, starts).all():
-                return _Listing(frame, values, starts, ends, None, hashes)
+            if (starts[np.searchsorted(starts, rising, side="right") - 1] == rising).all():
+                return _Listing(frame, values, starts, ends, None, scores, hashes)
     grouped = (
         frame.lazy()
         .select("query_id", "score", row=pl.int_range(pl.len(), dtype=pl.UInt32))
@@ -161,10 +164,11 @@ def _listing(frame: pl.DataFrame, seed: int) -> _Listing:
         .agg(pl.col("row").sort_by("score", descending=True))
         .collect()
     )
-    ends = np.cumsum(grouped["row"].list.len().to_numpy(), dtype=np.int64)
-    starts = np.concatenate((np.zeros(1, dtype=np.int64), ends[:-1])) if len(ends) else ends
+    lengths = grouped["row"].list.len().to_numpy()
+    ends = np.cumsum(lengths, dtype=np.int64)
+    starts = ends - lengths
     order = grouped["row"].explode(empty_as_null=False).to_numpy()
-    return _Listing(frame, grouped["query_id"], starts, ends, order, hashes)
+    return _Listing(frame, grouped["query_id"], starts, ends, order, scores, hashes)
 
 
 def _repeated_groups(listing: _Listing) -> Integers:
@@ -211,15 +215,11 @@ def _query_numbers(queries: pl.Series, judgments: Judgments) -> Integers:
     """The number that the judgments give each query id, -1 where they do not have it."""
     import numpy as np
 
-    if not len(queries):
-        return np.empty(0, dtype=np.int64)
-    number = judgments.queries.search_sorted(queries).to_numpy().astype(np.int64)
-    there = judgments.queries.gather(np.minimum(number, len(judgments.queries) - 1)) == queries
-    return np.where(there.to_numpy(), number, -1)
+    return np.fromiter((judgments.numbers.get(query, -1) for query in queries.to_list()), np.int64, len(queries))
 
 
-def _hits(listing: _Listing, query: Integers, judgments: Judgments) -> tuple[Integers, Integers]:
-    """The judgments that the run has, and its rows that have them.
+def _hits(listing: _Listing, query: Integers, judgments: Judgments) -> tuple[Integers, Integers, Integers]:
+    """The judgments that the run has, its rows that have them, and their groups.
 
     Documents that are judged for any query are found by their hash, pairs among them by the hash of the pair; what
     is found so is confirmed by its text.
@@ -227,36 +227,44 @@ def _hits(listing: _Listing, query: Integers, judgments: Judgments) -> tuple[Int
     import numpy as np
 
     row = np.flatnonzero(listing.hashes.is_in(judgments.docs.implode()).to_numpy())
-    number = query[listing.group_of(row)]
-    row, number = row[number >= 0], number[number >= 0]
-    keys = pair_keys(listing.hashes.gather(row).to_numpy(), number)
+    group = listing.group_of(row)
+    known = query[group] >= 0
+    row, group = row[known], group[known]
+    number = query[group]
+    keys = pair_keys(listing.hashes[row].to_numpy(), number, len(judgments.queries))
     at = np.minimum(np.searchsorted(judgments.keys, keys), len(judgments.keys) - 1)
-    judgment = judgments.key_rows[at]
+    judgment = judgments.by_key[at]
     found = np.flatnonzero((judgments.keys[at] == keys) & (judgments.query[judgment] == number))
-    row, judgment = row[found], judgment[found]
-    same = (judgments.frame["doc_id"].gather(judgment) == listing.frame["doc_id"].gather(row)).to_numpy()
-    return judgment[same], row[same]
+    judgment, row, group = judgment[found], row[found], group[found]
+    same = (judgments.frame["doc_id"][judgment] == listing.frame["doc_id"][row]).to_numpy()
+    return judgment[same], row[same], group[same]
 
 
-def _places(listing: _Listing, row: Integers) -> Integers:
+def _places(listing: _Listing, row: Integers, group: Integers) -> Integers:
     """Ranks of the documents in these rows: ties are put in the order of document ids, descending."""
     import numpy as np
 
-    group = listing.group_of(row)
     start, end = listing.starts[group], listing.ends[group]
-    score = listing.frame["score"].to_numpy()[row]
-    low = _first(listing, score, start, end, strictly=False)
-    high = _first(listing, score, low, end, strictly=True)
-    place = low - start + 1
-    tied = np.flatnonzero(high - low > 1)
+    score = listing.by_row[row]
+    if listing.order is None:  # the row is the position, and mostly a tie ends beside it
+        before = (row > start) & (listing.by_row[np.maximum(row - 1, 0)] == score)
+        after = (row + 1 < end) & (listing.by_row[np.minimum(row + 1, len(listing.by_row) - 1)] == score)
+        place, tied = row - start + 1, np.flatnonzero(before | after)
+        low = _first(listing, score[tied], start[tied], row[tied] + 1, strictly=False)
+        high = _first(listing, score[tied], row[tied], end[tied], strictly=True)
+    else:
+        low = _first(listing, score, start, end, strictly=False)
+        high = _first(listing, score, low, end, strictly=True)
+        place, tied = low - start + 1, np.flatnonzero(high - low > 1)
+        low, high = low[tied], high[tied]
     if not len(tied):
         return place
-    block, one = np.unique(low[tied], return_index=True)
-    sizes = high[tied][one] - block
+    block, one = np.unique(low, return_index=True)
+    sizes = high[one] - block
     members = np.repeat(block - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
     rows = listing.rows(members)
     ordered = pl.DataFrame(
-        [pl.Series("block", np.repeat(block, sizes)), listing.frame["doc_id"].gather(rows), pl.Series("row", rows)]
+        [pl.Series("block", np.repeat(block, sizes)), listing.frame["doc_id"][rows], pl.Series("row", rows)]
     ).sort("block", "doc_id", descending=[False, True])["row"]
     by_row = np.argsort(ordered.to_numpy())  # where each row, in ascending order, went among the members
     settled = members[by_row[np.searchsorted(np.sort(rows), row[tied])]]
@@ -289,7 +297,7 @@ def _ties_at(cutoff: int, listing: _Listing, known: Flags) -> list[Note]:
     deeper = np.flatnonzero(known & (listing.ends - listing.starts > cutoff))
     last = listing.starts[deeper] + cutoff - 1
     tied = deeper[listing.scores(last) == listing.scores(last + 1)]
-    return [note("tie_at_cutoff", listing.queries.gather(tied).sort().to_list())] if len(tied) else []
+    return [note("tie_at_cutoff", listing.queries[tied].sort().to_list())] if len(tied) else []
 
 
 def _contradictions(listing: _Listing) -> list[Note]:
@@ -316,4 +324,4 @@ def _contradictions(listing: _Listing) -> list[Note]:
         above = first_of_tie > 0
         if (rank[places][above] < worst_above[first_of_tie[above] - 1]).any():
             queries.append(group)
-    return [note("rank_contradicts_score", listing.queries.gather(queries).sort().to_list())]
+    return [note("rank_contradicts_score", listing.queries[queries].sort().to_list())]
