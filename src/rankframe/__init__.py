@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from rankframe.errors import MetricError as MetricError
     from rankframe.errors import RankframeError as RankframeError
     from rankframe.errors import RankframeWarning as RankframeWarning
-    from rankframe.io import Beir as Beir
-    from rankframe.io import read_beir as read_beir
-    from rankframe.io import read_corpus as read_corpus
-    from rankframe.io import read_qrels as read_qrels
-    from rankframe.io import read_queries as read_queries
-    from rankframe.io import read_run as read_run
-    from rankframe.io import scan_corpus as scan_corpus
-    from rankframe.io import scan_qrels as scan_qrels
-    from rankframe.io import scan_queries as scan_queries
-    from rankframe.io import scan_run as scan_run
-    from rankframe.io import write_beir as write_beir
-    from rankframe.io import write_corpus as write_corpus
-    from rankframe.io import write_qrels as write_qrels
-    from rankframe.io import write_queries as write_queries
-    from rankframe.io import write_run as write_run
+    from rankframe.io.beir import Beir as Beir
+    from rankframe.io.beir import read_beir as read_beir
+    from rankframe.io.beir import write_beir as write_beir
+    from rankframe.io.readers import read_corpus as read_corpus
+    from rankframe.io.readers import read_qrels as read_qrels
+    from rankframe.io.readers import read_queries as read_queries
+    from rankframe.io.readers import read_run as read_run
+    from rankframe.io.readers import scan_corpus as scan_corpus
+    from rankframe.io.readers import scan_qrels as scan_qrels
+    from rankframe.io.readers import scan_queries as scan_queries
+    from rankframe.io.readers import scan_run as scan_run
+    from rankframe.io.writers import write_corpus as write_corpus
+    from rankframe.io.writers import write_qrels as write_qrels
+    from rankframe.io.writers import write_queries as write_queries
+    from rankframe.io.writers import write_run as write_run
     from rankframe.metrics import Metric as Metric
     from rankframe.report import Report as Report
     from rankframe.report import read_report as read_report
@@ -40,9 +40,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "checking": ("check",),
     "errors": ("DataError", "ExtraError", "MetricError", "RankframeError", "RankframeWarning"),
-    "io": (
-        "Beir",
-        "read_beir",
+    "io.beir": ("Beir", "read_beir", "write_beir"),
+    "io.readers": (
         "read_corpus",
         "read_qrels",
         "read_queries",
@@ -51,12 +50,8 @@ _HOMES = {
         "scan_qrels",
         "scan_queries",
         "scan_run",
-        "write_beir",
-        "write_corpus",
-        "write_qrels",
-        "write_queries",
-        "write_run",
     ),
+    "io.writers": ("write_corpus", "write_qrels", "write_queries", "write_run"),
     "metrics": ("Metric",),
     "report": ("Report", "read_report"),
     "scoring": ("evaluate",),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from functools import cache
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from rankframe import __version__
 from rankframe.errors import DataError, MetricError, counted, listed
 from rankframe.frames.checks import Duplicates, Invalid, Loaded, choice
 from rankframe.frames.coerce import collected, conform, id_series, table_frame
@@ -156,11 +156,8 @@ def _measured(asked: Sequence[Metric], max_grade: float) -> dict[Metric, Measure
     return dict(found.values())
 
 
-@cache
 def _versions() -> dict[str, str]:
-    from importlib.metadata import version  # reads and parses files, so it is asked once
-
-    return {name: version(name) for name in ("rankframe", "polars")}
+    return {"rankframe": __version__, "polars": pl.__version__}
 
 
 def _file(source: object) -> dict[str, Any]:

@@ -88,7 +88,7 @@ def test_the_expression_alone_gives_what_the_report_gives(run: Run, judgments: Q
     got = report(run, judgments)
     judged = judge(Loaded(frame(rows_of(judgments), "relevance"), "qrels"))
     ranking = rank_run("run", Loaded(frame(rows_of(run), "score"), "run"), judged)
-    rows = judged_ranking(judged, [ranking], texts=True)
+    rows = judged_ranking(judged, [ranking], texts=True).collect()
     assert rows.drop("group").columns == ["run_id", "query_id", "doc_id", "relevance", "rank", "ideal_rank", "n_ret"]
     bound = {metric.name: metric for metric in (asked.bound(judged.max_grade) for asked in METRICS)}.values()
     alone = rows.group_by("query_id", maintain_order=True).agg(metric.expr.alias(metric.name) for metric in bound)

@@ -44,13 +44,15 @@ def valid_rows(loaded: Loaded, number: str, invalid: Invalid = "error") -> Loade
     """
     choice("invalid", invalid, ("error", "drop"))
     frame, finite, ids = loaded.frame, number == "relevance", ("query_id", "doc_id")
+    if frame[number].n_chunks() > 1:  # it is looked at as one array, here and later
+        frame = frame.with_columns(frame[number].rechunk())
     unread = pl.lit(value=False)
     if frame[number].dtype == pl.String:
         value = pl.col(number).str.strip_chars().cast(pl.Float64, strict=False)
         frame = frame.with_columns(value.alias(number), pl.col(number).alias(_TEXT))
         unread = pl.col(_TEXT).is_not_null() & pl.col(number).is_null()
     if not any(frame[name].null_count() for name in (*ids, number)) and _usable(frame[number], finite=finite):
-        return loaded if _TEXT not in frame.columns else replace(loaded, frame=frame.drop(_TEXT))
+        return replace(loaded, frame=frame if _TEXT not in frame.columns else frame.drop(_TEXT))
     unusable = ~pl.col(number).is_finite() if finite else pl.col(number).is_nan()
     bad = pl.any_horizontal(*(pl.col(name).is_null() for name in (*ids, number)), unusable)
     wrong = frame.filter(bad)

@@ -276,7 +276,7 @@ def _load_path(
                 raise DataError(f"{path}: a JSON file holds a mapping or a list of records; see read_{schema.label}")
             frame = record_frame(value, where, schema.id_names(_mapping(columns, where)))
         case kind if schema is RUN:
-            frame, notes = read_trec_run(path, columns, invalid, msmarco=kind == "msmarco")
+            frame, notes = read_trec_run(path, columns, invalid, msmarco=kind == "msmarco", only=only)
         case _ if schema is QRELS:
             frame, notes = read_trec_qrels(path, columns, invalid)
         case _:

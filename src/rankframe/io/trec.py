@@ -101,11 +101,16 @@ def _with_header(
 
 
 def read_trec_run(
-    path: Path, columns: Columns | None, invalid: Invalid, *, msmarco: bool = False
+    path: Path,
+    columns: Columns | None,
+    invalid: Invalid,
+    *,
+    msmarco: bool = False,
+    only: Sequence[str] | None = None,
 ) -> tuple[pl.DataFrame, list[Note]]:
     """A run file as columns: query_id, doc_id String, score Float64, rank Int64, tag String, as far as it has them."""
     layout = run_layout(path, columns, msmarco=msmarco)
-    if layout is _RUN and (fast := _regular_run(path)) is not None:
+    if layout is _RUN and (fast := _regular_run(path, only)) is not None:
         return fast, []
     frame, notes = read_lines(path, layout, invalid)
     return _tidy(frame, "Q0"), notes
@@ -117,11 +122,11 @@ def read_trec_qrels(path: Path, columns: Columns | None, invalid: Invalid) -> tu
     return _tidy(frame), notes
 
 
-def _regular_run(path: Path) -> pl.DataFrame | None:
+def _regular_run(path: Path, only: Sequence[str] | None) -> pl.DataFrame | None:
     """A file of six fields between single blanks or tabs, the common case, by Polars' CSV reader; None for any other.
 
-    Every way in which that reader could take a line for something else leaves a null or an unread number behind,
-    but for blanks around fields and tabs inside of them, which are looked for in the bytes.
+    Every way in which that reader could take a line for something else leaves a null, an unread number or a query
+    called # behind, but for blanks around fields and tabs inside of them, which are looked for in the bytes.
     """
     if compression(path) is not None or not path.stat().st_size:
         return None
@@ -130,19 +135,14 @@ def _regular_run(path: Path) -> pl.DataFrame | None:
     if tabs and blanks:
         return None
     types = {name: {"rank": pl.Int64, "score": pl.Float64}.get(name, pl.String) for name in RUN_FIELDS}
-    scan = pl.scan_csv(
-        path,
-        has_header=False,
-        separator="\t" if tabs else " ",
-        schema=types,
-        quote_char=None,
-        comment_prefix="# ",
-    )
+    scan = pl.scan_csv(path, has_header=False, separator="\t" if tabs else " ", schema=types, quote_char=None)
+    kept = [name for name in RUN_FIELDS if name != "Q0" and (only is None or name in only)]
     try:
-        frame = scan.collect()
+        frame = scan.select(*kept, pl.col("Q0").is_not_null()).collect()
     except pl.exceptions.PolarsError:
         return None
-    if any(frame[name].null_count() for name in RUN_FIELDS) or frame["score"].is_nan().any():
+    filled = frame["Q0"].all() and not any(frame[name].null_count() for name in kept if name != "tag")
+    if not filled or frame["score"].is_nan().any() or (frame["query_id"] == "#").any():
         return None
     return _tidy(frame, "Q0")
 

@@ -305,9 +305,11 @@ def _contradictions(listing: _Listing) -> list[Note]:
     import numpy as np
 
     ranks = listing.frame["rank"]
-    if ranks.dtype != pl.String and not ranks.dtype.is_numeric():
+    if ranks.dtype == pl.String:
+        ranks = ranks.cast(pl.Float64, strict=False)
+    if not ranks.dtype.is_numeric():
         return []
-    rank = listing.at(ranks.cast(pl.Float64, strict=False)).fill_null(float("nan")).to_numpy()
+    rank = listing.at(ranks).to_numpy()  # NaN where there is none
     begins = np.zeros(len(rank) + 1, dtype=np.bool_)
     begins[listing.starts] = True
     begins = begins[:-1]
