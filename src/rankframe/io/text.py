@@ -16,7 +16,7 @@ from rankframe.errors import EXAMPLES, DataError, counted, listed
 from rankframe.frames.checks import LINE, Invalid
 from rankframe.frames.ledger import Note, note
 from rankframe.frames.schemas import Schema
-from rankframe.io.files import read_text
+from rankframe.io.files import compression, read_text
 
 _BLANKS = " \t\r\x0b\x0c"
 _BOM = "\ufeff"
@@ -54,10 +54,23 @@ def split_line(line: str) -> list[str]:
 
 def first_line(path: Path) -> tuple[int, list[str]] | None:
     """Number and fields of the first line that holds anything, None in an empty file."""
-    lines = collect(path, numbered(path).head(1))
-    if lines.is_empty():
+    if compression(path) is None:  # without starting an engine for one line
+        with path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                text = _decoded(path, line).removeprefix(_BOM).rstrip(_BLANKS + "\n")
+                if text.strip(_BLANKS) and text != "#" and not text.startswith("# "):
+                    return number, split_line(text)
         return None
-    return lines[LINE][0], split_line(lines[_WHOLE][0])
+    lines = collect(path, numbered(path).head(1))
+    return None if lines.is_empty() else (lines[LINE][0], split_line(lines[_WHOLE][0]))
+
+
+def _decoded(path: Path, line: bytes) -> str:
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError:
+        read_text(path)  # names the line
+        raise
 
 
 def collect(path: Path, lines: pl.LazyFrame) -> pl.DataFrame:

@@ -309,13 +309,12 @@ def _contradictions(listing: _Listing) -> list[Note]:
         ranks = ranks.cast(pl.Float64, strict=False)
     if not ranks.dtype.is_numeric():
         return []
-    rank = listing.at(ranks).to_numpy()  # NaN where there is none
-    begins = np.zeros(len(rank) + 1, dtype=np.bool_)
-    begins[listing.starts] = True
-    begins = begins[:-1]
-    falls = np.flatnonzero(~(rank[1:] >= rank[:-1]) & ~begins[1:]) + 1  # a missing rank is looked at below
+    ranks = listing.at(ranks)
+    falls = _falls(ranks)
+    falls = falls[listing.starts[np.searchsorted(listing.starts, falls, side="right") - 1] != falls]
     if not len(falls):
         return []
+    rank = ranks.to_numpy()  # NaN where there is none
     queries = []
     for group in np.unique(np.searchsorted(listing.starts, falls, side="right") - 1).tolist():
         places = np.arange(listing.starts[group], listing.ends[group])
@@ -327,3 +326,19 @@ def _contradictions(listing: _Listing) -> list[Note]:
         if (rank[places][above] < worst_above[first_of_tie[above] - 1]).any():
             queries.append(group)
     return [note("rank_contradicts_score", listing.queries[queries].sort().to_list())]
+
+
+def _falls(ranks: pl.Series) -> Integers:
+    """Where a rank is not at least the one before it, or one of the two is missing; without a copy of all of them."""
+    import numpy as np
+
+    found, offset, last = [], 0, None
+    for chunk in ranks.get_chunks():
+        values = chunk.to_numpy()
+        falls = np.flatnonzero(~(values[1:] >= values[:-1])) + 1
+        if last is not None and len(values) and not values[0] >= last:
+            falls = np.concatenate(([0], falls))
+        found.append(falls + offset)
+        offset += len(values)
+        last = values[-1] if len(values) else last
+    return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
