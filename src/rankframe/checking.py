@@ -10,9 +10,9 @@ from rankframe.frames.checks import Loaded
 from rankframe.frames.ledger import Note, ledger_frame, note, pairs
 from rankframe.frames.schemas import CORPUS, QUERIES, Schema
 from rankframe.io.beir import Beir
-from rankframe.io.readers import load_qrels, load_run, load_texts
+from rankframe.io.readers import load_qrels, load_texts
 from rankframe.ranking import Judgments, judge, rank_run
-from rankframe.scoring import named_runs, split_runs
+from rankframe.scoring import load_runs, sources
 
 _FOUND = {
     "invalid_dropped": "invalid",
@@ -61,8 +61,8 @@ def check(
         if loaded := texts.get(schema.columns[0].name):
             notes.extend(_text_notes(loaded, schema))
     notes.extend(_absent(judgments.frame, texts))
-    for run_id, source in named_runs(runs):
-        for name, loaded in split_runs(run_id, load_run(source, invalid="drop")):
+    for source in sources(runs):
+        for name, loaded in load_runs(source, invalid="drop"):
             notes.extend(said.of(name) for said in _run_notes(name, loaded, judgments, cutoff))
             notes.extend(said.of(name) for said in _absent(loaded.frame, texts))
     return ledger_frame(replace(said, reason=_FOUND.get(said.reason, said.reason)) for said in notes)

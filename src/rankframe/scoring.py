@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import polars as pl
 
@@ -50,6 +51,7 @@ def evaluate(
     corpus: object = None,
     duplicates: Duplicates = "error",
     invalid: Invalid = "error",
+    fingerprint: Literal["size", "sha256"] = "size",
 ) -> Report:
     """Score one or more runs against judgments.
 
@@ -67,6 +69,8 @@ def evaluate(
         duplicates: "error" refuses a (query, document) pair that stands there twice and conflicting judgments; "best"
             keeps the best score and the highest grade and counts the rest in the ledger.
         invalid: "error" refuses null ids and null or NaN numbers; "drop" leaves the rows out and counts them.
+        fingerprint: how the report's options tell input files apart: by path and "size", or by "sha256" of their bytes
+            too.
 
     Returns:
         A `Report`: `scores` per run and judged query, `summary`, `ledger`. A scored query for which a metric is not
@@ -89,6 +93,7 @@ def evaluate(
     rules = named_convention(convention, missing=missing, no_relevant=no_relevant, self_hits=self_hits)
     asked = resolve(metrics, dialect=rules.dialect)
     choice("duplicates", duplicates, ("error", "best"))
+    choice("fingerprint", fingerprint, ("size", "sha256"))
     loaded_qrels = load_qrels(qrels, invalid=invalid)
     if loaded_qrels.frame.is_empty():
         raise DataError(_no_judgments(loaded_qrels.where, runs))
@@ -100,15 +105,20 @@ def evaluate(
     notes = [*judgments.notes, *population.notes, *_absent_documents(judgments, corpus)]
     found: dict[str, tuple[Ranking, Covered]] = {}
     inputs: dict[str, dict[str, Any]] = {}
-    for run_id, source in named_runs(runs):
-        for name, loaded in split_runs(run_id, load_run(source, invalid=invalid, only=_NEEDED)):
+    for source in sources(runs):
+        for name, loaded in load_runs(source, invalid=invalid):
             if name in found:
                 raise DataError(
                     f"two runs are called {name!r}; give names: evaluate({{'first': .., 'second': ..}}, qrels)"
                 )
             ranking = rank_run(name, loaded, judgments, duplicates=duplicates, self_hits=rules.self_hits, cutoff=cutoff)
             found[name] = ranking, population.covered(ranking, loaded)
-            inputs[name] = {"run_id": name, "rows": loaded.frame.height, **_file(source)}
+            inputs[name] = {
+                "run_id": name,
+                "rows": loaded.frame.height,
+                "queries": ranking.n_queries,
+                **_file(source.holder, fingerprint),
+            }
     covered = [found[name] for name in sorted(found)]
     notes.extend(said for ranking, cover in covered for said in (*ranking.notes, *cover.notes))
     scores = _scores(judgments, covered, bound)
@@ -125,8 +135,9 @@ def evaluate(
             "qrels": {
                 "rows": loaded_qrels.frame.height,
                 "queries": len(judgments.queries),
+                "documents": judgments.docs.n_unique(),
                 "max_grade": judgments.max_grade,
-                **_file(qrels),
+                **_file(qrels, fingerprint),
             },
             "runs": [inputs[name] for name in sorted(inputs)],
             "versions": _versions(),
@@ -136,7 +147,9 @@ def evaluate(
 
 def _no_judgments(where: str, runs: object) -> str:
     """The message for empty qrels, with ids of the first run."""
-    first = [load_run(source, invalid="drop").frame["query_id"] for _, source in named_runs(runs)[:1]]
+    first = [
+        loaded.frame["query_id"] for source in sources(runs)[:1] for _, loaded in load_runs(source, invalid="drop")
+    ]
     ids = listed(first[0].unique(maintain_order=True).head(3), 3) if first else "none"
     return (
         f"{where}: there are no judgments (expected query_id, doc_id, relevance); queries of the run: {ids or 'none'}"
@@ -160,33 +173,47 @@ def _versions() -> dict[str, str]:
     return {"rankframe": __version__, "polars": pl.__version__}
 
 
-def _file(source: object) -> dict[str, Any]:
-    """Path and size of an input that is a file."""
-    if isinstance(source, (str, PathLike)) and Path(source).is_file():
-        return {"path": str(source), "bytes": Path(source).stat().st_size}
-    return {}
+def _file(source: object, fingerprint: str) -> dict[str, Any]:
+    """Path and size of an input that is a file, and the hash of its bytes where that is asked for."""
+    if not isinstance(source, (str, PathLike)) or not Path(source).is_file():
+        return {}
+    told: dict[str, Any] = {"path": str(source), "bytes": Path(source).stat().st_size}
+    if fingerprint == "sha256":
+        with Path(source).open("rb") as file:
+            told["sha256"] = hashlib.file_digest(file, "sha256").hexdigest()
+    return told
 
 
 # Which runs there are.
 
 
-def named_runs(runs: object) -> list[tuple[str | None, object]]:
-    """The runs that a caller gave, with the names that the caller or the file gives them (None where neither does).
+class Source(NamedTuple):
+    """Where a run comes from: the name that the caller gave, the one it has otherwise, and what holds it."""
+
+    given: str | None
+    otherwise: str
+    holder: object
+
+
+def sources(runs: object) -> list[Source]:
+    """The runs that a caller gave.
 
     A mapping is one run where its values map documents to scores, else name -> run. A list is one of paths.
     """
-    if isinstance(runs, Mapping):
-        if _is_run(runs):
-            return [(None, runs)]
+    if isinstance(runs, Mapping) and not _is_run(runs):
         for name in runs:
             if not isinstance(name, str):
                 raise DataError(f"the name of a run is text, got {name!r}")
-        return [(str(name), run) for name, run in runs.items()]
-    if isinstance(runs, (list, tuple)) and runs and all(isinstance(path, (str, PathLike)) for path in runs):
-        return [(stem(Path(path)), path) for path in runs]
+        return [Source(str(name), str(name), run) for name, run in runs.items()]
+    if _are_paths(runs):
+        return [Source(None, stem(Path(path)), path) for path in runs]  # type: ignore[attr-defined]  # a list
     if isinstance(runs, (str, PathLike)):
-        return [(stem(Path(runs)), runs)]
-    return [(None, runs)]
+        return [Source(None, stem(Path(runs)), runs)]
+    return [Source(None, "run", runs)]
+
+
+def _are_paths(value: object) -> bool:
+    return isinstance(value, (list, tuple)) and len(value) > 0 and all(isinstance(p, (str, PathLike)) for p in value)
 
 
 def _is_run(runs: Mapping[Any, Any]) -> bool:
@@ -197,22 +224,33 @@ def _is_run(runs: Mapping[Any, Any]) -> bool:
     return not any(isinstance(next(iter(value.values()), None), Mapping) for value in inner)
 
 
-def split_runs(run_id: str | None, loaded: Loaded) -> list[tuple[str, Loaded]]:
-    """The runs of one source: several where it has a column run_id and no name was given."""
+def load_runs(source: Source, *, invalid: Invalid) -> list[tuple[str, Loaded]]:
+    """The runs of one source by name: the given one, else the column run_id, else the file's name, else "run".
+
+    A list of paths under one name is one run in several files.
+    """
+    if _are_paths(source.holder):
+        parts = [load_run(path, invalid=invalid, only=_NEEDED) for path in source.holder]  # type: ignore[attr-defined]  # a list
+        loaded = Loaded(
+            pl.concat([part.frame for part in parts], how="diagonal_relaxed"),
+            ", ".join(part.where for part in parts),
+            [said for part in parts for said in part.notes],
+        )
+    else:
+        loaded = load_run(source.holder, invalid=invalid, only=_NEEDED)
     frame = loaded.frame
     if "run_id" not in frame.columns:
-        return [(run_id or "run", loaded)]
+        return [(source.otherwise, loaded)]
     names = frame["run_id"]
     if names.null_count():
         raise DataError(f"{loaded.where}: {names.null_count():,} null run_id; name every row's run or drop the column")
     found = names.unique().sort().to_list()
     if len(found) <= 1:
-        named = run_id if loaded.where == "run" and run_id else (found[0] if found else run_id or "run")
-        return [(named, Loaded(frame.drop("run_id"), loaded.where, loaded.notes, loaded.no_results))]
-    parts = frame.partition_by("run_id", as_dict=True, include_key=False, maintain_order=True)
-    label = f"{run_id}/" if run_id and loaded.where == "run" else ""
+        return [(source.given or next(iter(found), source.otherwise), replace(loaded, frame=frame.drop("run_id")))]
+    parts_by_name = frame.partition_by("run_id", as_dict=True, include_key=False, maintain_order=True)
+    label = f"{source.given}/" if source.given else ""
     return [
-        (f"{label}{name}", Loaded(parts[(name,)], f"{loaded.where}, run {name!r}", loaded.notes, loaded.no_results))
+        (f"{label}{name}", replace(loaded, frame=parts_by_name[name,], where=f"{loaded.where}, run {name!r}"))
         for name in found
     ]
 

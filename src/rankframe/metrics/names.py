@@ -10,7 +10,8 @@ from typing import Any
 
 import rankframe.metrics.retrieval  # noqa: F401  # registers the families
 from rankframe.errors import MetricError, nearest
-from rankframe.metrics.metric import REGISTRY, Aggregate, Metric, Value, read_cutoff, read_value, split_name
+from rankframe.metrics.grammar import Value, read_cutoff, read_value, split_name
+from rankframe.metrics.metric import REGISTRY, Aggregate, Metric
 
 DEFAULT = ("ndcg@10", "recall@100", "mrr@10", "map", "precision@10", "judged@10")
 """What `evaluate` computes where no metrics are named."""

@@ -37,12 +37,13 @@ class Ranking:
     """One run over the judgments: where it has what was judged.
 
     rank: for each row of `Judgments.frame`, the place of the document in the run, 0 where it is not there.
-    n_ret: for each query, how many documents the run has.
+    n_ret: for each query, how many documents the run has. n_queries: how many queries it has, judged or not.
     """
 
     run_id: str
     rank: Integers
     n_ret: Integers
+    n_queries: int
     notes: tuple[Note, ...]
 
 
@@ -140,7 +141,7 @@ def rank_run(
         notes.extend(_ties_at(cutoff, listing, known))
     if "rank" in frame.columns:
         notes.extend(_contradictions(listing))
-    return Ranking(run_id, rank, n_ret, tuple(n.of(run_id) for n in notes))
+    return Ranking(run_id, rank, n_ret, len(listing.queries), tuple(n.of(run_id) for n in notes))
 
 
 def _listing(frame: pl.DataFrame, seed: int) -> _Listing:
