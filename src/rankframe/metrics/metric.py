@@ -10,7 +10,7 @@ import inspect
 import math
 import numbers
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import polars as pl
@@ -107,16 +107,6 @@ class Metric:
 
     def __repr__(self) -> str:
         return f"Metric({self.name!r})" if self.aggregate == "mean" else f"Metric({self.name!r}, {self.aggregate})"
-
-
-@dataclass(frozen=True, slots=True)
-class Spec:
-    """What a name says: which family, with which parameters (defaults left out), at which cutoff."""
-
-    family: str
-    parameters: Mapping[str, Value] = field(default_factory=dict)
-    k: int | None = None
-    aggregate: Aggregate | None = None
 
 
 class BuiltIn(Metric):
