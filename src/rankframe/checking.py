@@ -9,10 +9,11 @@ import polars as pl
 from rankframe.frames.checks import Loaded
 from rankframe.frames.ledger import Note, ledger_frame, note, pairs
 from rankframe.frames.schemas import CORPUS, QUERIES, Schema
+from rankframe.inputs import load_ids, load_runs, sources
 from rankframe.io.beir import Beir
-from rankframe.io.readers import load_qrels, load_texts
+from rankframe.io.readers import load_qrels
+from rankframe.metrics.metric import checked_cutoff
 from rankframe.ranking import Judgments, judge, rank_run
-from rankframe.scoring import load_runs, sources
 
 _FOUND = {
     "invalid_dropped": "invalid",
@@ -30,28 +31,32 @@ def check(
     Args:
         runs: as for `evaluate`.
         qrels: judgments as for `evaluate`, or a `Beir`, whose queries and corpus are then looked at too.
-        queries: the queries that exist; ids that only runs or judgments have are counted.
+        queries: the queries that exist (frame, path, mapping by id, or ids); ids that only runs or judgments have are
+            counted, and empty texts where there are texts.
         corpus: the documents that exist; likewise.
-        cutoff: where to look for rankings that are cut inside a tie.
+        cutoff: where to look for rankings that are cut inside a tie, None for nowhere.
 
     Returns:
         A frame in the ledger's shape: run_id (null where it is said of the judgments or texts), reason String, count
         Int64, examples List(String). No rows where nothing is odd.
 
     Raises:
+        MetricError: for a cutoff that is none, before anything is read.
         DataError: for input that is no run or no judgments at all.
         FileNotFoundError: for a path where nothing is.
 
     >>> check({"q1": {"d1": 1.0}}, {"q1": {"d1": 1}, "q2": {"d2": 1}}).rows()
     [('run', 'missing_query', 1, ['q2'])]
     """
+    if cutoff is not None:
+        cutoff = checked_cutoff(cutoff)
     if isinstance(qrels, Beir):
         queries = qrels.queries if queries is None else queries
         corpus = qrels.corpus if corpus is None else corpus
         qrels = qrels.qrels
     judgments = judge(load_qrels(qrels, invalid="drop"), duplicates="best")
     texts = {
-        schema.columns[0].name: load_texts(source, schema, invalid="drop")
+        schema.columns[0].name: load_ids(source, schema, texts=True, invalid="drop")
         for schema, source in ((QUERIES, queries), (CORPUS, corpus))
         if source is not None
     }
@@ -70,9 +75,8 @@ def check(
 
 def _text_notes(loaded: Loaded, schema: Schema) -> list[Note]:
     frame, key = loaded.frame, schema.columns[0].name
-    blank = pl.col("text").str.strip_chars().fill_null("") == ""
-    if "title" in frame.columns and frame["title"].dtype == pl.String:
-        blank = blank & (pl.col("title").str.strip_chars().fill_null("") == "")
+    texts = [name for name in ("text", "title") if frame.schema.get(name) == pl.String]
+    blank = pl.all_horizontal(pl.col(texts).str.strip_chars().fill_null("") == "") & ("text" in texts)
     return [
         *loaded.notes,
         note("empty_text", frame.filter(blank)[key].to_list()),

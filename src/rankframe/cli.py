@@ -59,7 +59,9 @@ class Invalid(str, Enum):
 
 Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run files: TREC text, TSV, CSV, JSON, Parquet.")]
 Qrels = Annotated[Path, typer.Option(help="Judgments: a file, or a BEIR folder.")]
-Format = Annotated[Output, typer.Option("--format", help="How to print.")]
+Format = Annotated[
+    Output, typer.Option("--format", help="How to print. A number that is infinite or none at all is null in JSON.")
+]
 
 
 @app.command()
@@ -102,7 +104,7 @@ def evaluate(
     if per_query is not None:
         report.write_parquet(per_query)
     if output is Output.table:
-        from rankframe.report import aligned
+        from rankframe.rendering import aligned
 
         typer.echo(aligned(report.table()))
         typer.echo("\n" + "\n".join(report.counts()))
@@ -138,7 +140,7 @@ def check(
     from rankframe.checking import check as check_runs
     from rankframe.frames.ledger import REASONS
     from rankframe.io.folders import find_texts
-    from rankframe.report import aligned
+    from rankframe.rendering import aligned
 
     if qrels.is_dir():
         queries = queries or _found(find_texts, qrels, "queries")
@@ -190,25 +192,32 @@ def split_names(text: str) -> list[str]:
 
 
 def written(frame: pl.DataFrame, output: Output) -> str:
-    """A frame as JSON records, CSV with a header, or a Markdown table."""
-    rows = [{name: _plain(cell) for name, cell in row.items()} for row in frame.iter_rows(named=True)]
+    """A frame as JSON records (null for numbers that JSON cannot write), CSV with a header, or a Markdown table."""
     if output is Output.json:
-        return json.dumps(rows, ensure_ascii=False, indent=1)
-    cells = [[_text(cell) for cell in row.values()] for row in rows]
+        rows = [{name: _plain(cell) for name, cell in row.items()} for row in frame.iter_rows(named=True)]
+        return json.dumps(rows, ensure_ascii=False, indent=1, allow_nan=False)
+    cells = [[_text(cell) for cell in row] for row in frame.iter_rows()]
     if output is Output.csv:
         buffer = io.StringIO()
         csv.writer(buffer, lineterminator="\n").writerows([frame.columns, *cells])
         return buffer.getvalue().rstrip("\n")
     lines = [frame.columns, ["---"] * frame.width, *cells]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+    return "\n".join("| " + " | ".join(map(_cell, line)) + " |" for line in lines)
 
 
-def _plain(cell: Any) -> Any:
-    return None if isinstance(cell, float) and math.isnan(cell) else cell
+def _plain(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _cell(text: str) -> str:
+    """Text that stays in its cell of a Markdown table."""
+    return "<br>".join(text.replace("|", "\\|").splitlines())
 
 
 def _text(cell: Any) -> str:
-    return "" if cell is None else ", ".join(map(str, cell)) if isinstance(cell, list) else str(cell)
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+        return ""
+    return ", ".join(map(str, cell)) if isinstance(cell, list) else str(cell)
 
 
 @contextmanager
@@ -230,6 +239,6 @@ def main() -> None:
     try:
         with _warnings_on_stderr():
             app()
-    except (RankframeError, FileNotFoundError, IsADirectoryError, PermissionError) as error:
+    except (RankframeError, OSError) as error:
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
         raise SystemExit(2) from None

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import html
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from os import PathLike
@@ -15,11 +14,12 @@ import polars as pl
 
 from rankframe.errors import DataError, MetricError, counted, listed, nearest
 from rankframe.frames.coerce import collected, conform, table_frame
-from rankframe.frames.ledger import ledger_frame, note
+from rankframe.frames.ledger import SCHEMA, extended, note
 from rankframe.frames.schemas import QUERIES, Column, Schema
 from rankframe.metrics.conventions import CONVENTIONS
 from rankframe.metrics.metric import GMEAN_FLOOR, Aggregate
 from rankframe.metrics.names import parse
+from rankframe.rendering import aligned, html_table, number
 
 _METADATA = "rankframe"
 FORMAT = 1
@@ -124,15 +124,35 @@ class Report:
     def value(self, metric: str, run_id: str | None = None) -> float:
         """The summary value of one metric of one run, by its canonical name or the name it was asked for.
 
+        Where a metric is put together in several ways, its name alone means the usual one; `gm_map`, or the label that
+        `table` shows (`map (gmean)`), means the other.
+
         Raises:
             DataError: for a metric or run that the report does not have, or several runs and none named.
         """
-        found = [m for m in self.metrics if metric in (m.name, m.asked)] or self._parsed(metric)
+        found = (
+            [m for label, m in zip(self._labels, self.metrics, strict=True) if metric == label]
+            or self._parsed(metric)
+            or [m for m in self.metrics if metric in (m.name, m.asked)]
+        )
         if not found:
-            raise DataError(f"no metric {metric!r} in this report: {nearest(metric, [m.name for m in self.metrics])}")
+            raise DataError(f"no metric {metric!r} in this report: {nearest(metric, self._labels)}")
         row = self.summary.filter(run_id=self._run(run_id), metric=found[0].name, aggregate=found[0].aggregate)
         value = row["value"][0]
         return float("nan") if value is None else float(value)
+
+    @cached_property
+    def _labels(self) -> list[str]:
+        """What each metric is called beside the others: its name, and how it is put together where that is unusual."""
+        return [m.name if m.aggregate == self._usual(m.name) else f"{m.name} ({m.aggregate})" for m in self.metrics]
+
+    def _usual(self, name: str) -> Aggregate:
+        """How the metric of this name is put together where nothing else is said."""
+        try:
+            return parse(name).aggregate
+        except MetricError:  # the caller's own
+            there = {metric.aggregate for metric in self.metrics if metric.name == name}
+            return "sum" if "sum" in there and "mean" not in there else "mean"
 
     def _parsed(self, metric: str) -> list[Measured]:
         """The metrics that a name of another tool stands for."""
@@ -160,11 +180,14 @@ class Report:
             suffix: appended to metadata columns whose names are taken.
 
         Raises:
-            DataError: for keys that stand in `metadata` more than once, and for taken column names without `suffix`.
+            DataError: for `metadata` that is no frame or lacks the keys, for keys that stand there more than once, and
+                for column names that are taken, with `suffix` too.
 
         Keys without metadata, and metadata without scores, are counted in the ledger.
         """
-        keys = [self.key] if on is None else [on] if isinstance(on, str) else list(on)
+        keys = [self.key] if on is None else [on] if isinstance(on, str) else list(dict.fromkeys(on))
+        if not keys:
+            raise DataError(f'on= is empty; name the key columns, as in on="{self.key}"')
         right = self._metadata_frame(metadata, keys)
         twice = right.filter(pl.struct(keys).is_duplicated())
         if twice.height:
@@ -177,15 +200,17 @@ class Report:
             raise DataError(
                 f'metadata: the columns {listed(taken)} are in the scores already; suffix="_meta" renames them'
             )
-        right = right.rename({name: f"{name}{suffix}" for name in taken})
-        clash = [name for name in right.columns if name not in keys and name in self.scores.columns]
-        if clash or len(set(right.columns)) < len(right.columns):
+        renames = {name: f"{name}{suffix}" for name in taken}
+        names = [renames.get(name, name) for name in right.columns if name not in keys]
+        clash = sorted({name for name in names if name in self.scores.columns or names.count(name) > 1})
+        if clash:
             raise DataError(f"metadata: with suffix={suffix!r} the columns {listed(clash)} are still taken")
+        right = right.rename(renames)
         scores = self.scores.join(right, on=keys, how="left", maintain_order="left")
         without = self.scores.join(right, on=keys, how="anti")[self.key].unique().sort().to_list()
         extra = right.join(self.scores, on=keys, how="anti")[keys[-1]].unique().sort().to_list()
         notes = [note("without_metadata", without), note("metadata_without_scores", extra)]
-        return replace(self, scores=scores, ledger=pl.concat([self.ledger, ledger_frame(notes)]))
+        return replace(self, scores=scores, ledger=extended(self.ledger, notes))
 
     def _metadata_frame(self, metadata: object, keys: list[str]) -> pl.DataFrame:
         frame = table_frame(metadata, "metadata")
@@ -208,7 +233,8 @@ class Report:
         """One run as the documented dictionary: metrics, per_query, n_queries, k_values.
 
         `metrics` maps a metric's name to its summary value, `per_query` a query id to the same of that query;
-        queries that were left out are in neither.
+        queries that were left out are in neither. A metric that is put together in another way than its name says has
+        that behind it: `map (gmean)`.
 
         Raises:
             DataError: for a run that the report does not have, or several runs and none named.
@@ -218,7 +244,7 @@ class Report:
         scored = self.scores.filter(pl.col("run_id") == run).filter(pl.any_horizontal(pl.col(names).is_not_null()))
         summary = self.summary.filter(run_id=run)
         return {
-            "metrics": dict(zip(summary["metric"], summary["value"], strict=True)),
+            "metrics": dict(zip(self._labels, summary["value"], strict=True)),
             "per_query": dict(zip(scored[self.key], scored.select(names).iter_rows(named=True), strict=True)),
             "n_queries": scored.height,
             "k_values": tuple(sorted({metric.cutoff for metric in self.metrics if metric.cutoff is not None})),
@@ -240,32 +266,25 @@ class Report:
 
     def table(self, digits: int = 4) -> list[list[str]]:
         """The summary as text: a header, then a row per metric with a column per run."""
-        names = [m.name if m.aggregate != "gmean" else f"{m.name} (gmean)" for m in self.metrics]
         by_run = {run: frame["value"].to_list() for (run,), frame in self.summary.group_by(["run_id"])}
         header = ["metric", *self.runs]
         rows = [
-            [name, *(_written(by_run[run][i], metric.aggregate, digits) for run in self.runs)]
-            for i, (name, metric) in enumerate(zip(names, self.metrics, strict=True))
+            [label, *(number(by_run[run][i], digits, whole=metric.aggregate == "sum") for run in self.runs)]
+            for i, (label, metric) in enumerate(zip(self._labels, self.metrics, strict=True))
         ]
         return [header, *rows]
 
     def counts(self) -> list[str]:
         """What the numbers are over, in words: scored queries, and every row of the ledger."""
-        states = (
-            self.scores.group_by("run_id")
-            .agg(
-                (pl.any_horizontal(pl.col([m.name for m in self.metrics][:1]).is_not_null())).sum().alias("n"),
-            )
-            .sort("run_id")
-        )
-        numbers = states["n"].unique().sort().to_list()
+        scored = dict(self.summary.select("run_id", "n").iter_rows())
+        numbers = set(scored.values())
         over = (
-            f"over {counted(numbers[0], self.unit)}"
+            counted(numbers.pop(), self.unit)
             if len(numbers) == 1
-            else "over " + ", ".join(f"{counted(n, self.unit)} ({run})" for run, n in states.iter_rows())
+            else ", ".join(f"{counted(n, self.unit)} ({run})" for run, n in scored.items())
         )
         return [
-            over,
+            f"over {over}",
             *(
                 (f"{run}: " if run else "")
                 + f"{reason} {count:,} ({', '.join([*examples, '...'] if count > len(examples) else examples)})"
@@ -277,25 +296,8 @@ class Report:
         return f"Report {self.counts()[0]}\n{aligned(self.table())}"
 
     def _repr_html_(self) -> str:
-        header, *rows = self.table()
-        head = "".join(
-            f"<th style='text-align:{'left' if i == 0 else 'right'}'>{html.escape(name)}</th>"
-            for i, name in enumerate(header)
-        )
-        body = "".join(
-            "<tr>"
-            + "".join(
-                f"<td style='text-align:{'left' if i == 0 else 'right'}'>{html.escape(cell)}</td>"
-                for i, cell in enumerate(row)
-            )
-            + "</tr>"
-            for row in rows
-        )
-        over, *told = (html.escape(text) for text in self.counts())
-        notes = "".join(f"<li>{text}</li>" for text in told)
-        return f"<table><caption>{over}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" + (
-            f"<ul>{notes}</ul>" if notes else ""
-        )
+        over, *left_out = self.counts()
+        return html_table(self.table(), over, left_out)
 
 
 _AGGREGATES: dict[Aggregate, Callable[[pl.Expr], pl.Expr]] = {
@@ -330,37 +332,41 @@ def read_report(path: str | PathLike[str]) -> Report:
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"no report at {path}")
-    told = json.loads(pl.read_parquet_metadata(path).get(_METADATA, "null"))
-    if told is None:
+    try:
+        metadata = pl.read_parquet_metadata(path).get(_METADATA)
+        scores = pl.read_parquet(path, glob=False)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise DataError(f"{path}: cannot be read as Parquet ({str(error).partition(chr(10))[0]})") from error
+    if metadata is None:
         raise DataError(f"{path}: this Parquet file was not written by Report.write_parquet; read it with Polars")
-    if told["format"] > FORMAT:
+    try:
+        told = json.loads(metadata)
+        newer = told["format"] > FORMAT
+        report = None if newer else _retold(told, scores)
+    except (LookupError, TypeError, ValueError, RecursionError, pl.exceptions.PolarsError) as error:
+        raise DataError(
+            f"{path}: its metadata {_METADATA!r} is not what Report.write_parquet writes "
+            f"({type(error).__name__}: {error!s:.80}); read the file with Polars"
+        ) from error
+    if report is None:
         raise DataError(f"{path}: report format {told['format']} is newer than this rankframe knows ({FORMAT})")
+    return report
+
+
+def _retold(told: Mapping[str, Any], scores: pl.DataFrame) -> Report:
+    """The report of these scores that the metadata tells of; any error says that it tells of another."""
     metrics = tuple(
-        Measured(**{**metric, "range": tuple(metric["range"]) if metric["range"] else None})
-        for metric in told["metrics"]
+        Measured(**{**metric, "range": metric["range"] and tuple(metric["range"])}) for metric in told["metrics"]
     )
-    ledger = pl.DataFrame(told["ledger"], schema=ledger_frame([]).schema, orient="row")
-    return Report(pl.read_parquet(path), ledger, metrics, told["options"], told["unit"])
-
-
-def _written(value: float | None, aggregate: Aggregate, digits: int) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.0f}" if aggregate == "sum" and value == int(value) else f"{value:.{digits}f}"
-
-
-def aligned(rows: Iterable[Sequence[str]]) -> str:
-    """A text table: first column left, the others right, two blanks between.
-
-    >>> print(aligned([["metric", "bm25"], ["map", "0.5"]]))
-    metric  bm25
-    map      0.5
-    """
-    rows = list(rows)
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
+    report = Report(
+        scores=scores,
+        ledger=pl.DataFrame(told["ledger"], schema=SCHEMA, orient="row"),
+        metrics=metrics,
+        options=dict(told["options"]),
+        unit=told["unit"],
     )
+    lacking = {"run_id", report.key, "status", *(metric.name for metric in metrics)} - set(scores.columns)
+    unknown = {metric.aggregate for metric in metrics} - set(_AGGREGATES)
+    if lacking or unknown or not metrics:
+        raise LookupError(*sorted(lacking | unknown))
+    return report

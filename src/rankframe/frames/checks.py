@@ -13,11 +13,11 @@ from rankframe.frames.ledger import Note, note, pairs
 Invalid = Literal["error", "drop"]
 Duplicates = Literal["error", "best"]
 
-LINE = "line number"
+LINE = "__rankframe_line_number__"
 """Column that readers of line-based text add for messages, and that no reader returns."""
 
 
-_TEXT = "as written"
+_TEXT = "__rankframe_as_written__"
 """What stood where a number was expected, while the rows are checked."""
 
 
@@ -51,6 +51,14 @@ def valid_rows(loaded: Loaded, number: str, invalid: Invalid = "error") -> Loade
         value = pl.col(number).str.strip_chars().cast(pl.Float64, strict=False)
         frame = frame.with_columns(value.alias(number), pl.col(number).alias(_TEXT))
         unread = pl.col(_TEXT).is_not_null() & pl.col(number).is_null()
+        whole = pl.col(_TEXT).str.contains(r"^\s*[+-]?[0-9]+\s*$")
+        large = pl.col(_TEXT).str.strip_chars(" +").cast(pl.Int128, strict=False).abs() > 2**53
+        rounded = frame.filter(whole, pl.col(number).abs() >= 2**53).filter(large.fill_null(value=True))
+        if rounded.height:
+            raise DataError(
+                f"{loaded.where}: {number!r} holds {rounded[_TEXT][0]}, which Float64 would round (exact up to 2**53), "
+                f"so different values could tie: {_places(rounded)}; scale the numbers down before"
+            )
     if not any(frame[name].null_count() for name in (*ids, number)) and _usable(frame[number], finite=finite):
         return replace(loaded, frame=frame if _TEXT not in frame.columns else frame.drop(_TEXT))
     unusable = ~pl.col(number).is_finite() if finite else pl.col(number).is_nan()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Protocol, runtime_checkable
 
@@ -14,6 +14,7 @@ from rankframe.frames.schemas import Column, Schema
 
 Frame = pl.DataFrame | pl.LazyFrame
 
+_WIDE = (pl.Int64, pl.UInt64, pl.Int128, pl.UInt128)
 _EXACT_INTEGER = 2**53  # the largest magnitude up to which every integer is a Float64 of its own
 
 
@@ -24,7 +25,7 @@ class ArrowStream(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 
-def table_frame(source: object, where: str, ids: Collection[str] = ()) -> pl.DataFrame | pl.LazyFrame | None:
+def table_frame(source: object, where: str, texts: Collection[str] = ()) -> pl.DataFrame | pl.LazyFrame | None:
     """The Polars frame of an object that holds a table, or None where it is no table.
 
     Polars frames are returned as they are, LazyFrames lazy. pandas frames keep a named index as columns;
@@ -35,29 +36,42 @@ def table_frame(source: object, where: str, ids: Collection[str] = ()) -> pl.Dat
     if type(source).__module__.partition(".")[0] == "pandas":
         return _pandas_frame(source, where)
     if isinstance(source, ArrowStream):
-        return pl.DataFrame(source)
+        try:
+            return pl.DataFrame(source)
+        except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
+            raise DataError(f"{where}: the Arrow data of a {type(source).__name__} is no table: {error}") from error
     if isinstance(source, Sequence) and source and all(isinstance(row, Mapping) for row in source):
-        return record_frame(source, where, ids)
+        return record_frame(source, where, texts)
     return None
 
 
-def _pandas_frame(source: Any, where: str) -> pl.DataFrame:
+def _pandas_frame(source: Any, where: str) -> pl.DataFrame | None:
+    """A pandas frame with the named levels of its index as columns; None for a Series or an Index."""
+    if not hasattr(source, "columns"):
+        return None
     named = [name for name in source.index.names if name is not None]
+    names = [*named, *source.columns]
+    twice = sorted({str(name) for name in names if names.count(name) > 1})
+    if twice:
+        raise DataError(f"{where}: the pandas frame has the column (or named index) {listed(twice)} twice")
+    frame = source.reset_index(level=named) if named else source
     try:
-        return pl.from_pandas(source, include_index=bool(named))
+        made: pl.DataFrame = pl.from_pandas(frame)
     except (TypeError, ValueError) as error:  # pyarrow's errors for an object column of mixed types are among them
-        mixed = [name for name in source.columns if source[name].map(type).nunique() > 1]
+        odd = [name for name in frame.columns if frame[name].map(type).nunique() > 1]
+        odd = odd or [name for name in frame.columns if frame[name].dtype == object]
         raise DataError(
-            f"{where}: the pandas column {listed(mixed)} mixes types ({error}); "
-            f'make it text first, as in frame["{mixed[0] if mixed else "doc_id"}"].astype(str)'
+            f"{where}: the pandas column {listed(odd)} mixes types, or holds what no column can ({error}); "
+            f'make it text first, as in frame["{odd[0] if odd else "doc_id"}"].astype(str)'
         ) from error
+    return made
 
 
-def record_frame(records: Sequence[Mapping[str, Any]], where: str, ids: Collection[str] = ()) -> pl.DataFrame:
+def record_frame(records: Sequence[Mapping[str, Any]], where: str, texts: Collection[str] = ()) -> pl.DataFrame:
     """A frame of records: every key of any record is a column, null where a record lacks it.
 
-    In the columns `ids` whole numbers that stand among text become text, and other mixtures are an error; elsewhere a
-    mixture of types becomes text.
+    In the columns `texts` whole numbers that stand among text become text, and other mixtures are an error; elsewhere
+    a mixture of types becomes text.
     """
     names = list(dict.fromkeys(key for record in records for key in record))
     columns = []
@@ -65,8 +79,12 @@ def record_frame(records: Sequence[Mapping[str, Any]], where: str, ids: Collecti
         values = [record.get(name) for record in records]
         try:
             columns.append(pl.Series(name, values, strict=True))
+        except OverflowError as error:
+            if name not in texts:
+                raise DataError(f"{where}: {name!r} holds a whole number of more than 128 bits") from error
+            columns.append(id_series(name, values, where))
         except (TypeError, ValueError, pl.exceptions.PolarsError):
-            columns.append(id_series(name, values, where) if name in ids else _mixed_column(name, values, where))
+            columns.append(id_series(name, values, where) if name in texts else _mixed_column(name, values, where))
     return pl.DataFrame(columns)
 
 
@@ -74,12 +92,12 @@ def _mixed_column(name: str, values: list[Any], where: str) -> pl.Series:
     """A column whose values are not of one Python type."""
     try:
         return pl.Series(name, values, strict=False)
-    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
         raise DataError(f"{where}: the values of {name!r} are of types that no column can hold: {error}") from error
 
 
 def conform(frame: Frame, schema: Schema, where: str, columns: Mapping[str, str] | None = None) -> Frame:
-    """`frame` with the names and dtypes of `schema`, its known columns first; metadata columns are kept.
+    """`frame` with the names and dtypes of `schema`, its columns first; metadata columns are kept.
 
     Lazy in, lazy out. Ids of integer, Categorical or Enum type become text. Text that stands for a number stays:
     `read_numbers` or `valid_rows` reads it. A dtype that cannot mean the column is an error.
@@ -92,10 +110,8 @@ def conform(frame: Frame, schema: Schema, where: str, columns: Mapping[str, str]
     known = [column for column in schema.columns if column.name in present]
     casts = [cast for column in known if (cast := _cast(column, present[column.name], where)) is not None]
     if casts:
-        if isinstance(frame, pl.DataFrame):
-            _refuse_rounding(frame, known, where)
         frame = collected_like(frame, frame.lazy().with_columns(casts))
-    first = [column.name for column in known]
+    first = [column.name for column in known if column.leads]
     order = [*first, *(name for name in present.names() if name not in first)]
     return frame if order == present.names() else frame.select(order)
 
@@ -125,7 +141,7 @@ def _cast(column: Column, dtype: pl.DataType, where: str) -> pl.Expr | None:
             return None
         if not dtype.is_numeric():
             raise DataError(f"{where}: {column.name!r} is {dtype}, not a number; cast it before")
-        return col.cast(target)
+        return _exact(column.name, where) if dtype in _WIDE else col.cast(target)
     if dtype.is_float() and column.kind == "id":
         raise DataError(
             f"{where}: {column.name!r} is {dtype}: ids are text, and whole numbers turn into floats where one is "
@@ -134,6 +150,22 @@ def _cast(column: Column, dtype: pl.DataType, where: str) -> pl.Expr | None:
     if dtype.is_integer() or isinstance(dtype, (pl.Categorical, pl.Enum)):
         return col.cast(target)
     raise DataError(f"{where}: {column.name!r} is {dtype}, which is not text; cast it to text before")
+
+
+def _exact(name: str, where: str) -> pl.Expr:
+    """Whole numbers as Float64; one that would be rounded, so that different ones could tie, is refused."""
+
+    def cast(values: pl.Series) -> pl.Series:
+        ends = [int(end) for end in (values.min(), values.max()) if isinstance(end, int)]
+        large = [end for end in ends if abs(end) > _EXACT_INTEGER]
+        if large:
+            raise DataError(
+                f"{where}: {name!r} holds {large[0]}, which Float64 would round (exact up to 2**53), so different "
+                f"values could tie; scale the numbers down before"
+            )
+        return values.cast(pl.Float64)
+
+    return pl.col(name).map_batches(cast, return_dtype=pl.Float64)
 
 
 def read_numbers(frame: pl.LazyFrame, schema: Schema, where: str) -> pl.LazyFrame:
@@ -152,20 +184,6 @@ def _parsed(name: str, where: str) -> pl.Expr:
         return number
 
     return pl.col(name).map_batches(parse, return_dtype=pl.Float64)
-
-
-def _refuse_rounding(frame: pl.DataFrame, known: Iterable[Column], where: str) -> None:
-    """Refuse whole numbers that Float64 would round, so that different ones could tie."""
-    for column in known:
-        values = frame[column.name]
-        if column.kind != "number" or values.dtype not in (pl.Int64, pl.UInt64, pl.Int128, pl.UInt128):
-            continue
-        large = values.filter((values > _EXACT_INTEGER) | (values < -_EXACT_INTEGER))
-        if len(large):
-            raise DataError(
-                f"{where}: {column.name!r} holds {large[0]}, which Float64 would round (exact up to 2**53), "
-                f"so different values could tie; scale the numbers down before"
-            )
 
 
 def collected_like(frame: Frame, lazy: pl.LazyFrame) -> Frame:
@@ -196,14 +214,17 @@ def nested_columns(source: Mapping[Any, Any], value: str, where: str) -> tuple[p
     docs = id_series("doc_id", [doc for docs in source.values() for doc in docs], where)
     numbers = _number_series(value, [number for docs in source.values() for number in docs.values()], where)
     frame = pl.DataFrame([queries.gather(row) if len(row) else queries.clear(), docs, numbers])
-    return frame, queries.filter(lengths == 0).drop_nulls().to_list()
+    empty = queries.filter(lengths == 0)
+    if empty.null_count():
+        raise DataError(f"{where}: null query_id: the id of a query without documents is None")
+    return frame, empty.to_list()
 
 
 def id_series(name: str, values: list[Any], where: str) -> pl.Series:
     """Ids from Python values: text as it is, whole numbers as text, None as null; anything else is an error."""
     try:
         return pl.Series(name, values, dtype=pl.String, strict=True)
-    except (TypeError, pl.exceptions.PolarsError):
+    except (TypeError, OverflowError, pl.exceptions.PolarsError):
         return pl.Series(name, [_id_text(name, value, where) for value in values], dtype=pl.String)
     except UnicodeEncodeError as error:
         raise DataError(
@@ -223,21 +244,23 @@ def _number_series(name: str, values: list[Any], where: str) -> pl.Series:
     """Numbers from Python values as Float64; as the text of each where one of them is no number."""
     if all(type(number) is float for number in values):  # the common case, and the only one that needs no look
         return pl.Series(name, values, dtype=pl.Float64, strict=True)
-    if not all(number is None or _is_real(number) for number in values):
-        return pl.Series(name, [None if number is None else _written(number) for number in values], dtype=pl.String)
+    read = [None if number is None else _number(number) for number in values]
+    if any(isinstance(number, str) for number in read):
+        return pl.Series(name, [number if number is None else str(number) for number in read], dtype=pl.String)
     for number in values:
         if isinstance(number, numbers.Integral) and abs(int(number)) > _EXACT_INTEGER:
             raise DataError(f"{where}: {name} {number} is more than Float64 holds exactly (2**53)")
-    return pl.Series(name, [None if number is None else float(number) for number in values], dtype=pl.Float64)
+    return pl.Series(name, read, dtype=pl.Float64)
 
 
-def _is_real(number: object) -> bool:
-    return isinstance(number, (numbers.Real, Decimal)) and not isinstance(number, bool)
-
-
-def _written(number: object) -> str:
-    """A value as text that reads as a number only where the value is one."""
-    return repr(float(number)) if _is_real(number) else f"{number!r}"  # type: ignore[arg-type]  # a real number
+def _number(value: object) -> float | str:
+    """A value as Float64, or as text that reads as no number where it is none."""
+    if isinstance(value, (numbers.Real, Decimal)) and not isinstance(value, bool):
+        try:
+            return float(value)
+        except (OverflowError, ValueError):  # more than Float64 holds, or a signalling NaN
+            return f"a number such as {value!r:.20}"
+    return repr(value)
 
 
 def text_columns(source: Mapping[Any, Any], key: str, where: str) -> pl.DataFrame:
@@ -245,7 +268,7 @@ def text_columns(source: Mapping[Any, Any], key: str, where: str) -> pl.DataFram
     ids = id_series(key, list(source), where)
     values = list(source.values())
     if all(isinstance(value, str) for value in values):
-        return pl.DataFrame([ids, pl.Series("text", values, dtype=pl.String)])
+        return pl.DataFrame([ids, id_series("text", values, where)])
     if all(isinstance(value, Mapping) for value in values):
         records = record_frame(values, where)
         if key in records.columns:

@@ -71,7 +71,16 @@ def ledger_frame(notes: Iterable[Note]) -> pl.DataFrame:
     rows = [(said.run_id, said.reason, said.count, list(said.examples)) for said in notes if said.count]
     if not rows:
         return pl.DataFrame(schema=SCHEMA)
-    return pl.DataFrame(rows, schema=SCHEMA, orient="row").sort("run_id", "reason", nulls_last=False)
+    return _sorted(pl.DataFrame(rows, schema=SCHEMA, orient="row"))
+
+
+def extended(ledger: pl.DataFrame, notes: Iterable[Note]) -> pl.DataFrame:
+    """A ledger with the rows of more notes, in the same order."""
+    return _sorted(pl.concat([ledger, ledger_frame(notes)]))
+
+
+def _sorted(ledger: pl.DataFrame) -> pl.DataFrame:
+    return ledger.sort("run_id", "reason", nulls_last=False, maintain_order=True)
 
 
 def pairs(frame: pl.DataFrame) -> list[str]:

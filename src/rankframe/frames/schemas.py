@@ -19,6 +19,7 @@ class Column:
     kind: Kind
     aliases: tuple[str, ...] = ()
     required: bool = True
+    leads: bool = True  # whether it stands before the metadata
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +30,11 @@ class Schema:
     columns: tuple[Column, ...]
     label: str = ""
 
-    def id_names(self, columns: Mapping[str, str] | None = None) -> set[str]:
-        """Every name under which an id of this schema may stand."""
-        ids = [column for column in self.columns if column.kind == "id"]
-        named = {mine for mine, ours in (columns or {}).items() if ours in {column.name for column in ids}}
-        return named | {name for column in ids for name in (column.name, *column.aliases)}
+    def text_names(self, columns: Mapping[str, str] | None = None) -> set[str]:
+        """Every name under which an id or a text of this schema may stand."""
+        texts = [column for column in self.columns if column.kind != "number"]
+        named = {mine for mine, ours in (columns or {}).items() if ours in {column.name for column in texts}}
+        return named | {name for column in texts for name in (column.name, *column.aliases)}
 
     @property
     def required(self) -> tuple[str, ...]:
@@ -87,10 +88,25 @@ _DOC_ID = Column("doc_id", "id", _DOC_ALIASES)
 
 RUN = Schema(
     "a run",
-    (_QUERY_ID, _DOC_ID, Column("score", "number"), Column("run_id", "id", required=False)),
+    (
+        _QUERY_ID,
+        _DOC_ID,
+        Column("score", "number"),
+        Column("run_id", "id", required=False),
+        Column("tag", "text", required=False, leads=False),
+    ),
     "run",
 )
-QRELS = Schema("qrels", (_QUERY_ID, _DOC_ID, Column("relevance", "number", ("label", "rel", "score"))), "qrels")
+QRELS = Schema(
+    "qrels",
+    (
+        _QUERY_ID,
+        _DOC_ID,
+        Column("relevance", "number", ("label", "rel", "score")),
+        Column("iteration", "text", required=False, leads=False),
+    ),
+    "qrels",
+)
 CORPUS = Schema("a corpus", (_DOC_ID, Column("text", "text"), Column("title", "text", required=False)), "corpus")
 QUERIES = Schema(
     "queries",

@@ -10,7 +10,7 @@ import polars as pl
 
 from rankframe.io.files import existing
 from rankframe.io.readers import read_corpus, read_qrels, read_queries
-from rankframe.io.writers import write_corpus, write_qrels, write_queries
+from rankframe.io.writers import write_texts_and_qrels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,9 +64,7 @@ def write_beir(
     Each argument is whatever the reader of its kind takes. The folder is made where it is absent.
 
     Raises:
-        DataError: for what the files cannot hold, such as an id with a tab.
+        DataError: for what the files cannot hold, such as an id with a tab. No file is written then.
     """
-    at = Path(folder)
-    write_corpus(corpus, at / "corpus.jsonl")
-    write_queries(queries, at / "queries.jsonl")
-    write_qrels(qrels, at / "qrels.tsv" if split is None else at / "qrels" / f"{split}.tsv")
+    name = "qrels.tsv" if split is None else f"qrels/{split}.tsv"
+    write_texts_and_qrels(Path(folder), corpus, queries, qrels, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from rankframe.errors import DataError, listed
@@ -55,8 +56,9 @@ def find_qrels(folder: Path, split: str | None = None) -> list[Path]:
 
 def splits_of(folder: Path) -> list[str]:
     """The names of the splits that a folder has judgments for."""
-    names = (path.name.partition(".")[0].partition("-")[0] for path in (folder / "qrels").glob("*") if path.is_file())
-    return sorted({name for name in names if name and _of_split(folder, name)})
+    files = [path.name for path in (folder / "qrels").glob("*") if path.is_file()]
+    names = {re.sub(r"-\d+-of-\d+$", "", name.partition(".")[0]) for name in files}
+    return sorted(name for name in names if name and _of_split(folder, name))
 
 
 def _of_split(folder: Path, split: str) -> list[Path]:
@@ -66,7 +68,8 @@ def _of_split(folder: Path, split: str) -> list[Path]:
     for suffix in (".tsv", ".jsonl", ".csv", ".parquet"):
         if found := _packed(qrels / f"{split}{suffix}"):
             return found
-    return sorted(qrels.glob(f"{split}-*.parquet"))
+    shards = qrels.iterdir() if qrels.is_dir() else ()
+    return sorted(path for path in shards if path.name.startswith(f"{split}-") and path.suffix == ".parquet")
 
 
 def _packed(path: Path) -> list[Path]:

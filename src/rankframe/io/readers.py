@@ -26,7 +26,7 @@ from rankframe.frames.ledger import REASONS, Note
 from rankframe.frames.schemas import CORPUS, QRELS, QUERIES, RUN, Schema
 from rankframe.io.files import Format, existing, format_of
 from rankframe.io.folders import find_qrels, find_texts
-from rankframe.io.tables import read_csv, read_json, read_jsonl, scan_csv, scan_parquet
+from rankframe.io.tables import read_csv, read_json, read_jsonl, scan_parquet, scan_shards, unreadable
 from rankframe.io.text import read_table
 from rankframe.io.trec import Columns, read_trec_qrels, read_trec_run
 
@@ -129,7 +129,7 @@ def read_corpus(
 
 
 def scan_run(source: object, *, format: Format | None = None, columns: Columns | None = None) -> pl.LazyFrame:
-    """`read_run`, lazily where the source allows it (Parquet, CSV, LazyFrames); rows are checked when evaluated."""
+    """`read_run`, lazily where the source allows it (Parquet, LazyFrames); rows are checked when evaluated."""
     lazy = _scan(source, RUN, format, columns)
     return read_run(source, format=format, columns=columns).lazy() if lazy is None else lazy
 
@@ -177,15 +177,27 @@ def load_qrels(
 ) -> Loaded:
     """Judgments with where they came from and what was left out of them; repeated pairs still stand there."""
     choice("invalid", invalid, ("error", "drop"))
-    if isinstance(source, (str, PathLike)) and (folder := existing(source)).is_dir():
-        paths = find_qrels(folder, split)
-        source = paths[0] if len(paths) == 1 else pl.concat([scan_parquet(path) for path in paths])
-    elif split is not None:
-        raise DataError(f"split={split!r} goes with a BEIR folder; the source is {source!r:.80}")
-    loaded = valid_rows(_load(source, QRELS, format, columns, invalid), "relevance", invalid)
+    loaded = valid_rows(_load(_judged(source, split), QRELS, format, columns, invalid), "relevance", invalid)
     if not iteration and isinstance(source, (str, PathLike)):
         loaded.frame = loaded.frame.drop("iteration", strict=False)
     return loaded
+
+
+def _judged(source: object, split: str | None) -> object:
+    """The judgments in a folder: one file, or its shards as a LazyFrame; anything else as it is."""
+    if isinstance(source, (str, PathLike)) and (folder := existing(source)).is_dir():
+        paths = find_qrels(folder, split)
+        return paths[0] if len(paths) == 1 else scan_shards(paths)
+    if split is not None:
+        raise DataError(f"split={split!r} goes with a BEIR folder; the source is {source!r:.80}")
+    return source
+
+
+def _texts(source: object, schema: Schema) -> object:
+    """The file of a corpus or of queries in a folder; anything else as it is."""
+    if isinstance(source, (str, PathLike)) and (folder := existing(source)).is_dir():
+        return find_texts(folder, schema.label)
+    return source
 
 
 def load_texts(
@@ -198,9 +210,7 @@ def load_texts(
 ) -> Loaded:
     """A corpus or queries with where they came from and what was left out of them."""
     choice("invalid", invalid, ("error", "drop"))
-    if isinstance(source, (str, PathLike)) and (folder := existing(source)).is_dir() and format is None:
-        source = find_texts(folder, "corpus" if schema is CORPUS else "queries")
-    return valid_ids(_load(source, schema, format, columns, invalid), schema.columns[0].name, invalid)
+    return valid_ids(_load(_texts(source, schema), schema, format, columns, invalid), schema.columns[0].name, invalid)
 
 
 def _told(loaded: Loaded) -> pl.DataFrame:
@@ -234,7 +244,7 @@ def _load(
     where = schema.label
     if isinstance(source, Mapping):
         return _load_mapping(source, schema, where)
-    frame = table_frame(source, where, schema.id_names(_mapping(columns, where)))
+    frame = table_frame(source, where, schema.text_names(_mapping(columns, where)))
     if frame is None:
         raise DataError(
             f"{where}: a {type(source).__name__} holds no table; expected a path, a mapping, or a frame (Polars, "
@@ -274,7 +284,7 @@ def _load_path(
                 return _load_mapping(value, schema, where)
             if not isinstance(value, list) or not all(isinstance(record, Mapping) for record in value):
                 raise DataError(f"{path}: a JSON file holds a mapping or a list of records; see read_{schema.label}")
-            frame = record_frame(value, where, schema.id_names(_mapping(columns, where)))
+            frame = record_frame(value, where, schema.text_names(_mapping(columns, where)))
         case kind if schema is RUN:
             frame, notes = read_trec_run(path, columns, invalid, msmarco=kind == "msmarco", only=only)
         case _ if schema is QRELS:
@@ -300,7 +310,10 @@ def _conformed(
     frame = conform(frame, schema, where, renames)
     if only is not None:
         frame = frame.select([name for name in only if name in frame.collect_schema()])
-    return collected(frame)
+    try:
+        return collected(frame)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise unreadable(where, "a table", error) from error
 
 
 def _renames(columns: Columns | None) -> Mapping[str, str] | None:
@@ -318,16 +331,15 @@ def _mapping(columns: Columns | None, where: str) -> Mapping[str, str] | None:
 
 def _scan(source: object, schema: Schema, format: Format | None, columns: Columns | None) -> pl.LazyFrame | None:
     """The source as a conformed LazyFrame, None where it can only be read whole."""
+    if schema is not RUN:
+        source = _judged(source, None) if schema is QRELS else _texts(source, schema)
     frame: Frame
     if isinstance(source, pl.LazyFrame):
         frame, where = source, schema.label
-    elif isinstance(source, (str, PathLike)):
-        path = existing(source)
-        kind = format_of(path, format, "trec")
-        if kind not in ("parquet", "csv") or (path.is_dir() and not any(path.rglob("*.parquet"))):
-            return None
-        where = str(path)
-        frame = scan_parquet(path) if kind == "parquet" else scan_csv(path, schema, _mapping(columns, where))
+    elif isinstance(source, (str, PathLike)) and format_of(existing(source), format, "trec") == "parquet":
+        frame, where = scan_parquet(Path(source)), str(source)
+        if schema is QRELS and "iteration" in frame.collect_schema():
+            frame = frame.drop("iteration")
     else:
         return None
     renames = _mapping(columns, where)

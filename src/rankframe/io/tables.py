@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,30 +20,39 @@ from rankframe.io.files import read_bytes, read_text
 
 def scan_parquet(path: Path) -> pl.LazyFrame:
     """A Parquet file, or every one in a folder."""
-    source = path / "**/*.parquet" if path.is_dir() else path
+    files = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
+    if not files:
+        raise DataError(f"{path}: no Parquet files in this folder")
+    return scan_shards(files)
+
+
+def scan_shards(files: Sequence[Path]) -> pl.LazyFrame:
+    """Parquet files as one frame; they may differ in their columns, not in the type of one."""
+    place = str(files[0]) if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
     try:
-        scan = pl.scan_parquet(source)
+        scans = [pl.scan_parquet(file, glob=False) for file in files]
+        scan = scans[0] if len(scans) == 1 else pl.concat(scans, how="diagonal")
         scan.collect_schema()
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise DataError(f"{path}: cannot be read as Parquet ({_first_line(error)})") from error
+        raise unreadable(place, "Parquet", error) from error
     return scan
 
 
-def scan_csv(path: Path, schema: Schema, columns: Mapping[str, str] | None) -> pl.LazyFrame:
-    """A CSV file with a header; known text columns are kept as text, so that 0042 stays 0042."""
-    return _csv(path, path, schema, columns)
+def unreadable(path: Path | str, what: str, error: Exception) -> DataError:
+    """The error for a file whose content is not what it should be."""
+    return DataError(f"{path}: cannot be read as {what} ({str(error).partition(chr(10))[0]})")
 
 
 def read_csv(path: Path, schema: Schema, columns: Mapping[str, str] | None) -> pl.DataFrame:
-    """A CSV file with a header, read whole; empty lines at its end are no rows, a row broken off there is an error."""
+    """A CSV file with a header; empty lines at its end are no rows, a row broken off there is an error."""
     content = read_bytes(path).rstrip(b"\r\n")
     if not content:
         raise DataError(f"{path}: the file is empty; a CSV file needs a header")
     try:
-        frame = _csv(path, content + b"\n", schema, columns).collect()
+        frame = _csv(path, content + b"\n", schema, columns)
     except pl.exceptions.PolarsError as error:
         read_text(path)  # names the line where it is not UTF-8
-        raise DataError(f"{path}: cannot be read as CSV ({_first_line(error)})") from error
+        raise unreadable(path, "CSV", error) from error
     last = content.rpartition(b"\n")[2]
     if frame.height and b'"' not in last and last.count(b",") < frame.width - 1:
         raise DataError(
@@ -53,30 +62,38 @@ def read_csv(path: Path, schema: Schema, columns: Mapping[str, str] | None) -> p
     return frame
 
 
-def _csv(path: Path, content: Path | bytes, schema: Schema, columns: Mapping[str, str] | None) -> pl.LazyFrame:
+def _csv(path: Path, content: bytes, schema: Schema, columns: Mapping[str, str] | None) -> pl.DataFrame:
+    """Every column as text, but for metadata that reads as numbers or truth values without losing a letter."""
     names = _csv_names(path, content)
-    kinds = {name: column.kind for column in schema.columns for name in (column.name, *column.aliases)}
-    kinds |= {mine: kinds[ours] for mine, ours in (columns or {}).items() if ours in kinds}
-    text = {name: pl.String for name in names if kinds.get(name, "number") != "number"}
-    return pl.scan_csv(content, schema_overrides=text, infer_schema_length=None)
+    frame = pl.read_csv(content, infer_schema=False)
+    known = {name for column in schema.columns for name in (column.name, *column.aliases)} | set(columns or {})
+    return frame.with_columns(_inferred(frame[name]) for name in names if name not in known)
 
 
-def _csv_names(path: Path, content: Path | bytes) -> list[str]:
+def _inferred(text: pl.Series) -> pl.Series:
+    """A column of text as what it spells: whole numbers, numbers, truth values, or text (as 0042 is)."""
+    for pattern, dtype in (
+        (r"^-?(0|[1-9][0-9]{0,17})$", pl.Int64),
+        (r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$", pl.Float64),
+        (r"^(true|false)$", pl.Boolean),
+    ):
+        if text.null_count() < len(text) and text.str.contains(pattern).all():
+            return (text == "true") if dtype == pl.Boolean else text.cast(dtype)
+    return text
+
+
+def _csv_names(path: Path, content: bytes) -> list[str]:
     """The names in the header of a CSV file; the same name twice is an error, as Polars would rename one."""
     try:
         header = pl.read_csv(content, has_header=False, n_rows=1, infer_schema=False, truncate_ragged_lines=True)
     except (pl.exceptions.PolarsError, OSError) as error:
         read_text(path)
-        raise DataError(f"{path}: cannot be read as CSV ({_first_line(error)})") from error
+        raise unreadable(path, "CSV", error) from error
     names = [str(name) for name in header.row(0)] if header.height else []
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise DataError(f"{path}: the header names the column {listed(twice)} twice; rename one of them")
     return names
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]
 
 
 def read_json(path: Path) -> Any:
@@ -88,6 +105,8 @@ def read_json(path: Path) -> Any:
         raise DataError(f"{path}: line {error.lineno}, column {error.colno}: not JSON ({error.msg})") from error
     except _RepeatedNameError as error:
         raise DataError(f"{path}: a JSON object has the name {error.args[0]!r} twice") from None
+    except (RecursionError, ValueError) as error:  # nested too deep, or a number of too many digits
+        raise unreadable(path, "JSON", error) from error
 
 
 class _RepeatedNameError(Exception):
@@ -110,28 +129,28 @@ def read_jsonl(
     A line that is no JSON object is refused with its number; with `invalid="drop"` it is left out and noted.
     """
     content = read_bytes(path)
-    ids = schema.id_names(columns)
-    if content.strip() and not _needs_care(content, ids):
+    texts = schema.text_names(columns)
+    if content.strip() and not _needs_care(content, texts):
         try:
             frame = pl.read_ndjson(content, infer_schema_length=None)
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
             pass  # the line is found below
         else:
-            names = [name.encode() for name in frame.columns if name in ids or name in schema.required]
+            names = [name.encode() for name in frame.columns if name in texts or name in schema.required]
             if all(len(re.findall(rb'"%s"\s*:' % re.escape(name), content)) <= frame.height for name in names):
                 return frame, []
-    return _by_line(path, ids, invalid)
+    return _by_line(path, texts, invalid)
 
 
-def _needs_care(content: bytes, ids: Collection[str]) -> bool:
-    """Whether an id may be no text and no whole number, or a text may hold half a surrogate pair: Polars takes both."""
-    names = b"|".join(re.escape(name.encode()) for name in sorted(ids))
-    odd_id = rb'"(?:%s)"\s*:\s*(?:-?\d+[.eE]|[tfn\[{])' % names
+def _needs_care(content: bytes, texts: Collection[str]) -> bool:
+    """Whether a text may be none, or hold half a surrogate pair: Polars would take both for text."""
+    names = b"|".join(re.escape(name.encode()) for name in sorted(texts))
+    odd_text = rb'"(?:%s)"\s*:\s*(?:-?\d+[.eE]|[tf\[{])' % names
     half_pair = rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])"
-    return re.search(odd_id, content) is not None or re.search(half_pair, content) is not None
+    return re.search(odd_text, content) is not None or re.search(half_pair, content) is not None
 
 
-def _by_line(path: Path, ids: Collection[str], invalid: Invalid) -> tuple[pl.DataFrame, list[Note]]:
+def _by_line(path: Path, texts: Collection[str], invalid: Invalid) -> tuple[pl.DataFrame, list[Note]]:
     records, wrong = [], []
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if not line.strip():
@@ -146,6 +165,8 @@ def _by_line(path: Path, ids: Collection[str], invalid: Invalid) -> tuple[pl.Dat
             wrong.append((number, error.msg))
         except _RepeatedNameError as error:
             wrong.append((number, f"the name {error.args[0]!r} stands there twice"))
+        except (RecursionError, ValueError) as error:  # nested too deep, or a number of too many digits
+            wrong.append((number, str(error).partition("\n")[0]))
     if wrong and invalid == "error":
         told = ", ".join(f"line {number} ({why})" for number, why in wrong[:EXAMPLES])
         more = f" and {len(wrong) - EXAMPLES:,} more" if len(wrong) > EXAMPLES else ""
@@ -154,4 +175,4 @@ def _by_line(path: Path, ids: Collection[str], invalid: Invalid) -> tuple[pl.Dat
             f'off; invalid="drop" leaves such lines out and counts them'
         )
     notes = [note("invalid_dropped", [f"line {number}" for number, _ in wrong])] if wrong else []
-    return record_frame(records, str(path), ids), notes
+    return record_frame(records, str(path), texts), notes

@@ -20,7 +20,8 @@ from rankframe.io.files import compression, read_text
 
 _BLANKS = " \t\r\x0b\x0c"
 _BOM = "\ufeff"
-_WHOLE = "whole line"
+_WHOLE = "__rankframe_line__"
+_COUNT = "__rankframe_fields__"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ def numbered(path: Path) -> pl.LazyFrame:
     """The lines that hold anything, with their numbers: LINE Int64, text String."""
     text = pl.col(_WHOLE).str.strip_chars_end(_BLANKS)
     return (
-        pl.scan_lines(path, name=_WHOLE, row_index_name=LINE, row_index_offset=1)
+        pl.scan_lines(path, name=_WHOLE, row_index_name=LINE, row_index_offset=1, glob=False)
         .with_columns(
             pl.when(pl.col(LINE) == 1).then(text.str.strip_prefix(_BOM)).otherwise(text).alias(_WHOLE),
             pl.col(LINE).cast(pl.Int64),
@@ -100,13 +101,12 @@ def numbered(path: Path) -> pl.LazyFrame:
 
 
 def fields(path: Path, layout: Layout) -> pl.LazyFrame:
-    """The columns of a layout, all String and null where empty, with LINE and `fields` (how many a line has)."""
+    """The fields of a layout by their places, all String and null where empty, with LINE and how many a line has."""
     width = len(layout.fields)
     text = pl.col(_WHOLE)
     tabbed = text.str.contains("\t", literal=True)
     blank = text.str.strip_chars_start(" ").str.replace_all(" +", " ")
     cells = text if layout.sparse else text.str.strip_chars_start(_BLANKS).str.replace_all(" *\t[ \t]*", "\t")
-    extra = "" if layout.rest else "too many"
     split = (
         pl.when(tabbed)
         .then(_split(cells, "\t", width, rest=layout.rest))
@@ -115,14 +115,13 @@ def fields(path: Path, layout: Layout) -> pl.LazyFrame:
     lines = numbered(path)
     if layout.header is not None:
         lines = lines.filter(pl.col(LINE) != layout.header)
-    names = [*layout.fields, extra] if extra else [*layout.fields]
-    columns = [split.struct.field(f"field_{i}").str.strip_chars(_BLANKS).alias(name) for i, name in enumerate(names)]
-    parsed = lines.select(LINE, _WHOLE, *columns)
+    names = [f"field_{place}" for place in range(width if layout.rest else width + 1)]
+    parsed = lines.select(LINE, _WHOLE, *(split.struct.field(name).str.strip_chars(_BLANKS) for name in names))
     return parsed.select(
         LINE,
         _WHOLE,
-        pl.sum_horizontal(pl.col(names).is_not_null()).alias("fields"),
-        *(pl.when(pl.col(name) != "").then(pl.col(name)).alias(name) for name in layout.fields),
+        pl.sum_horizontal(pl.col(names).is_not_null()).alias(_COUNT),
+        *(pl.when(pl.col(name) != "").then(pl.col(name)).alias(name) for name in names[:width]),
     )
 
 
@@ -137,9 +136,10 @@ def read_lines(path: Path, layout: Layout, invalid: Invalid) -> tuple[pl.DataFra
     content; with `invalid="drop"` it is left out and noted.
     """
     raw = collect(path, fields(path, layout))
-    wrong = (pl.col("fields") < layout.least) | (pl.col("fields") > len(layout.fields))
-    casts = {name: pl.col(name).cast(pl.Float64, strict=False) for name in layout.numbers}
-    unread = [pl.col(name).is_not_null() & cast.is_null() for name, cast in casts.items()]
+    wrong = (pl.col(_COUNT) < layout.least) | (pl.col(_COUNT) > len(layout.fields))
+    places = {name: pl.col(f"field_{place}") for place, name in enumerate(layout.fields)}
+    casts = {name: places[name].cast(pl.Float64, strict=False) for name in layout.numbers}
+    unread = [places[name].is_not_null() & cast.is_null() for name, cast in casts.items()]
     wrong = pl.any_horizontal(wrong, *unread)
     bad = raw.filter(wrong)
     notes: list[Note] = []
@@ -148,18 +148,22 @@ def read_lines(path: Path, layout: Layout, invalid: Invalid) -> tuple[pl.DataFra
             raise DataError(_malformed(path, bad, layout))
         notes = [note("invalid_dropped", [f"line {number}" for number in bad[LINE]])]
         raw = raw.filter(~wrong)
-    return raw.select(LINE, *(casts.get(name, pl.col(name)).alias(name) for name in layout.fields)), notes
+    return raw.select(LINE, *(casts.get(name, place).alias(name) for name, place in places.items())), notes
 
 
 def _malformed(path: Path, bad: pl.DataFrame, layout: Layout) -> str:
     told = []
     for row in bad.head(EXAMPLES).iter_rows(named=True):
         line = row[_WHOLE] if len(row[_WHOLE]) <= 80 else row[_WHOLE][:77] + "..."
-        count = row["fields"]
+        count = row[_COUNT]
         if not layout.least <= count <= len(layout.fields):
             why = f"{counted(count, 'field') if count <= len(layout.fields) else f'more than {count - 1} fields'}"
         else:
-            why = " and ".join(f"{name} is no number" for name in layout.numbers if not _is_number(row[name]))
+            why = " and ".join(
+                f"{name} is no number"
+                for name in layout.numbers
+                if not _is_number(row[f"field_{layout.fields.index(name)}"])
+            )
         told.append(f"line {row[LINE]} ({why}): {line!r}")
     more = f"; and {bad.height - len(told):,} more" if bad.height > len(told) else ""
     expected = " ".join(layout.fields)

@@ -135,7 +135,9 @@ def _regular_run(path: Path, only: Sequence[str] | None) -> pl.DataFrame | None:
     if tabs and blanks:
         return None
     types = {name: {"rank": pl.Int64, "score": pl.Float64}.get(name, pl.String) for name in RUN_FIELDS}
-    scan = pl.scan_csv(path, has_header=False, separator="\t" if tabs else " ", schema=types, quote_char=None)
+    scan = pl.scan_csv(
+        path, has_header=False, separator="\t" if tabs else " ", schema=types, quote_char=None, glob=False
+    )
     kept = [name for name in RUN_FIELDS if name != "Q0" and (only is None or name in only)]
     try:
         frame = scan.select(*kept, pl.col("Q0").is_not_null()).collect()

@@ -1,11 +1,17 @@
-"""Frames into files. A format writes what it can hold and reads back equal; what it cannot hold is refused by name."""
+"""Frames into files: a format writes what it can hold, and what it cannot hold is refused by name.
+
+What is about to be written is read back and compared first; only a file that gives the frame back takes its place.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass, replace
+from io import BytesIO
 from os import PathLike
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Literal
 
 import polars as pl
@@ -17,19 +23,17 @@ from rankframe.io.files import Format, compressed, format_of
 from rankframe.io.readers import load_qrels, load_run, load_texts
 
 Rest = Literal["error", "drop"]
-_TREC_ID = r"[ \t\r\n\x0b\x0c]|^$|^#$|^\x{feff}"
-"""What an id in TREC text may not hold: what separates, what comments, and what a reader takes for a mark."""
-PathLike_ = str | PathLike[str]
+Target = str | PathLike[str]
 
 
 def write_run(
-    run: object, path: PathLike_, *, format: Format | None = None, columns: Rest = "error", tag: str = "rankframe"
+    run: object, path: Target, *, format: Format | None = None, columns: Rest = "error", tag: str = "rankframe"
 ) -> None:
     """Write a run, in the format that the suffix or `format` names (TREC text where neither does).
 
     Args:
         run: whatever `read_run` takes.
-        path: where to; `.gz` and `.zst` compress.
+        path: where to; `.gz` and `.zst` compress. Folders on the way are made.
         format: "trec", "tsv", "csv", "json", "jsonl" or "parquet".
         columns: "error" refuses columns that the format cannot hold, "drop" leaves them out.
         tag: the last column of TREC text where the run has no column `tag`.
@@ -37,79 +41,238 @@ def write_run(
     Raises:
         DataError: for columns, ids or queries that the format cannot hold, naming them. Nothing is written then.
 
-    TREC text gets the columns rank and tag where the run has none: rank by score, then document id descending.
+    Reading the file gives an equal frame. TREC text gets the columns rank and tag where the run has none: rank by
+    score, then document id descending. A JSON mapping has the rows of a query together.
     """
-    loaded = load_run(run)
-    target, kind = _target(path, format, "trec")
-    if kind in ("trec", "msmarco"):
-        _refuse_silent(loaded, target, "TREC text")
-        frame = _trec_columns(loaded.frame, tag, named="tag" in loaded.frame.columns)
-        frame = _only(frame, ("query_id", "Q0", "doc_id", "rank", "score", "tag"), target, columns)
-        _refuse_blanks(frame, ("query_id", "doc_id"), _TREC_ID, target, "holds no id with a blank")
-        _refuse_blanks(frame, ("tag",), r"[\t\r\n\x0b\x0c]|  |^ | $|^$", target, "holds no such tag")
-        _write(target, frame.write_csv(separator=" ", include_header=False, quote_style="never"))
-    else:
-        _write_table(loaded, RUN, target, kind, columns)
+    if not isinstance(tag, str):
+        raise DataError(f"tag={tag!r}: the tag of a run is text")
+    _prepared(load_run(run), RUN, path, format, "trec", columns, tag=tag).take_place()
 
 
-def write_qrels(qrels: object, path: PathLike_, *, format: Format | None = None, columns: Rest = "error") -> None:
+def write_qrels(qrels: object, path: Target, *, format: Format | None = None, columns: Rest = "error") -> None:
     """Write judgments, in the format that the suffix or `format` names (TREC text where neither does).
 
     `.tsv` is BEIR's table with a header. TREC text gets 0 as second column where there is no `iteration`.
     Arguments and errors as in `write_run`.
     """
-    loaded = load_qrels(qrels, iteration=True)
-    target, kind = _target(path, format, "trec")
-    if kind == "trec":
-        _refuse_silent(loaded, target, "TREC text")
-        frame = loaded.frame
-        if "iteration" not in frame.columns:
-            frame = frame.with_columns(iteration=pl.lit("0"))
-        frame = _only(frame, ("query_id", "iteration", "doc_id", "relevance"), target, columns)
-        _refuse_blanks(frame, ("query_id", "iteration", "doc_id"), _TREC_ID, target, "holds no id with a blank")
-        _write(target, frame.with_columns(_grade()).write_csv(separator=" ", include_header=False, quote_style="never"))
-    else:
-        _write_table(loaded, QRELS, target, kind, columns)
+    _prepared(load_qrels(qrels, iteration=True), QRELS, path, format, "trec", columns).take_place()
 
 
-def write_queries(queries: object, path: PathLike_, *, format: Format | None = None, columns: Rest = "error") -> None:
+def write_queries(queries: object, path: Target, *, format: Format | None = None, columns: Rest = "error") -> None:
     """Write queries as JSON lines (BEIR's, with `_id`), TSV, CSV, JSON or Parquet; arguments as in `write_run`."""
-    target, kind = _target(path, format, "jsonl")
-    _write_table(load_texts(queries, QUERIES), QUERIES, target, kind, columns)
+    _prepared(load_texts(queries, QUERIES), QUERIES, path, format, "jsonl", columns).take_place()
 
 
-def write_corpus(corpus: object, path: PathLike_, *, format: Format | None = None, columns: Rest = "error") -> None:
+def write_corpus(corpus: object, path: Target, *, format: Format | None = None, columns: Rest = "error") -> None:
     """Write a corpus as JSON lines (BEIR's, with `_id`), TSV, CSV, JSON or Parquet; arguments as in `write_run`."""
-    target, kind = _target(path, format, "jsonl")
-    _write_table(load_texts(corpus, CORPUS), CORPUS, target, kind, columns)
+    _prepared(load_texts(corpus, CORPUS), CORPUS, path, format, "jsonl", columns).take_place()
 
 
-def _target(path: PathLike_, given: str | None, default: Format) -> tuple[Path, Format]:
+def write_texts_and_qrels(folder: Path, corpus: object, queries: object, qrels: object, qrels_name: str) -> None:
+    """Write the three files of a BEIR folder: all of them, or none where one is refused."""
+    files = [
+        _prepared(load_texts(corpus, CORPUS), CORPUS, folder / "corpus.jsonl", None, "jsonl", "error"),
+        _prepared(load_texts(queries, QUERIES), QUERIES, folder / "queries.jsonl", None, "jsonl", "error"),
+        _prepared(load_qrels(qrels, iteration=True), QRELS, folder / qrels_name, None, "tsv", "error"),
+    ]
+    for file in files:
+        file.take_place()
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """The content of a file that gives its frame back."""
+
+    content: bytes
+    target: Path
+
+    def take_place(self) -> None:
+        """Write it beside its place, then into it, so that nobody meets half of it."""
+        self.target.parent.mkdir(parents=True, exist_ok=True)
+        part = self.target.with_name(f".{self.target.name}.part")
+        try:
+            part.write_bytes(self.content)
+            part.replace(self.target)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+def _prepared(
+    loaded: Loaded,
+    schema: Schema,
+    path: Target,
+    format: Format | None,
+    default: Format,
+    columns: Rest,
+    *,
+    tag: str = "",
+) -> _Prepared:
+    choice("columns", columns, ("error", "drop"))
     target = Path(path)
     if target.is_dir():
         raise DataError(f"{target} is a folder; name a file in it")
-    return target, format_of(target, given, default)
+    kind = format_of(target, format, default)
+    if kind not in _CONTENTS or (kind == "trec" and schema not in (RUN, QRELS)):
+        raise DataError(f"{target}: {kind} is no format for writing {schema.name}")
+    if loaded.no_results and kind != "json":
+        raise DataError(
+            f"{target}: {kind} cannot say that a query has no results ({listed(loaded.no_results)}); write JSON, "
+            f"or leave such queries out"
+        )
+    loaded = replace(loaded, frame=loaded.frame.drop(LINE, strict=False))
+    content, lost = _tried(target, loaded, schema, kind, tag)
+    if lost and columns == "drop":
+        kept = [name for name in loaded.frame.columns if name not in lost or name in schema.required]
+        loaded = replace(loaded, frame=loaded.frame.select(kept))
+        content, lost = _tried(target, loaded, schema, kind, tag)
+    if lost:
+        raise DataError(_refusal(target, kind, schema, loaded.frame, lost))
+    return _Prepared(content, target)
 
 
-def _write_table(loaded: Loaded, schema: Schema, target: Path, kind: Format, columns: Rest) -> None:
-    frame = loaded.frame.drop(LINE, strict=False)
-    if kind == "parquet":
-        _refuse_silent(loaded, target, "Parquet")
-        frame.write_parquet(_made(target))
-        return
+def _tried(target: Path, loaded: Loaded, schema: Schema, kind: Format, tag: str) -> tuple[bytes, list[str]]:
+    """The content of the file, and the columns that do not come back as they were when it is read."""
+    expected = _trec_frame(loaded.frame, schema, tag) if kind == "trec" else loaded.frame
+    if kind == "trec":
+        broken = [name for name in ("query_id", "doc_id") if expected[name].str.contains(r"[ \t\r\n\x0b\x0c]").any()]
+        if broken:  # ours may read some of them, other tools do not
+            return b"", broken
     if kind == "json" and schema in (RUN, QRELS):
-        _write(target, json.dumps(_nested(loaded, schema, target, columns), ensure_ascii=False))
-        return
-    _refuse_silent(loaded, target, kind)
-    writers: dict[str, Callable[[], str]] = {
-        "jsonl": lambda: frame.rename(_beir_names(schema)).write_ndjson(),
-        "json": lambda: frame.rename(_beir_names(schema)).write_json(),
-        "csv": lambda: _flat(frame, target, columns).write_csv(quote_style="non_numeric"),
-        "tsv": lambda: _tsv(frame, schema, target, columns),
-    }
-    if kind not in writers:
-        raise DataError(f"{target}: {kind} is no format for {schema.name}")
-    _write(target, writers[kind]())
+        _refuse_repeated(target, expected)
+        expected = expected.with_columns(first=pl.int_range(pl.len()).min().over("query_id"))
+        expected = expected.sort("first", maintain_order=True).drop("first")
+    try:
+        content = _CONTENTS[kind](replace(loaded, frame=expected), schema)
+        if kind != "parquet":
+            content = compressed(target, content)
+        with TemporaryDirectory() as folder:
+            copy = Path(folder) / "copy"
+            copy.write_bytes(content)
+            back = _READERS[schema.label](copy, kind)
+    except (DataError, ValueError, TypeError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        odd = [name for name, kind_ in expected.schema.items() if kind_.is_nested() or kind_ in (pl.Binary, pl.Object)]
+        if any(name not in schema.required for name in odd):
+            return b"", odd
+        told = f"{_refusal(target, kind, schema, expected, list(schema.required))} ({error})"
+        raise DataError(told) from error
+    if back.height != expected.height:
+        return content, list(schema.required)
+    names = dict.fromkeys([*loaded.frame.columns, *expected.columns])
+    return content, [
+        name
+        for name in names
+        if name not in back.columns or name not in expected.columns or not _same(expected[name], back[name])
+    ]
+
+
+def _same(one: pl.Series, other: pl.Series) -> bool:
+    return one.dtype == other.dtype and one.equals(other, null_equal=True)
+
+
+def _refusal(target: Path, kind: Format, schema: Schema, frame: pl.DataFrame, lost: list[str]) -> str:
+    """Why a frame is refused: ids or numbers that do not come back, or columns that the format has no place for."""
+    needed = [name for name in lost if name in schema.required]
+    if not needed:
+        return (
+            f"{target}: {kind} cannot give back the columns {listed(lost, 12)} as they are; "
+            f'columns="drop" leaves them out'
+        )
+    told = [f"{name}: {listed(_odd(frame[name]))}" for name in needed]
+    return (
+        f"{target}: {kind} cannot give back every value as it is (TREC text holds no id with a blank, JSON nothing "
+        f"infinite); {'; '.join(told)}; write Parquet instead"
+    )
+
+
+def _odd(values: pl.Series) -> pl.Series:
+    """The values that a text format most likely stumbles over, else all of them."""
+    if values.dtype == pl.String:
+        odd = values.is_null() | values.str.contains(r"[\s\x00-\x20\x7f\x{feff}\"',]|^$|^#")
+    else:
+        odd = values.is_null() | ~values.is_finite()
+    return (values.filter(odd) if odd.any() else values).unique(maintain_order=True)
+
+
+def _refuse_repeated(target: Path, frame: pl.DataFrame) -> None:
+    twice = frame.filter(pl.struct("query_id", "doc_id").is_duplicated())
+    if twice.height:
+        raise DataError(
+            f"{target}: {counted(twice.height, 'row')} share a (query, document) pair, which JSON holds once: "
+            f"{listed(twice.select('query_id', 'doc_id').unique(maintain_order=True).rows(), 3)}"
+        )
+
+
+_READERS: dict[str, Callable[[Path, Format], pl.DataFrame]] = {
+    "run": lambda path, kind: load_run(path, format=kind).frame.drop(LINE, strict=False),
+    "qrels": lambda path, kind: load_qrels(path, format=kind, iteration=True).frame.drop(LINE, strict=False),
+    "queries": lambda path, kind: load_texts(path, QUERIES, format=kind).frame.drop(LINE, strict=False),
+    "corpus": lambda path, kind: load_texts(path, CORPUS, format=kind).frame.drop(LINE, strict=False),
+}
+
+
+# The content of each format.
+
+
+def _trec_frame(frame: pl.DataFrame, schema: Schema, tag: str) -> pl.DataFrame:
+    """The columns of TREC text, with those that the frame lacks."""
+    if schema is QRELS:
+        if "iteration" not in frame.columns:
+            frame = frame.with_columns(iteration=pl.lit("0"))
+        return frame.select("query_id", "iteration", "doc_id", "relevance")
+    if "rank" not in frame.columns:
+        order = pl.struct("score", "doc_id").rank("ordinal", descending=True).over("query_id")
+        frame = frame.with_columns(rank=order.cast(pl.Int64))
+    if "tag" not in frame.columns:
+        frame = frame.with_columns(tag=pl.lit(tag))
+    return frame.select("query_id", "doc_id", "rank", "score", "tag")
+
+
+def _trec(loaded: Loaded, schema: Schema) -> bytes:
+    frame = loaded.frame
+    second = "iteration" if schema is QRELS else pl.lit("Q0")
+    rest = ("relevance",) if schema is QRELS else ("rank", "score", "tag")
+    lines = (_graded(frame) if schema is QRELS else frame).select("query_id", second, "doc_id", *rest)
+    return lines.write_csv(separator=" ", include_header=False, quote_style="never").encode()
+
+
+def _tsv(loaded: Loaded, schema: Schema) -> bytes:
+    frame = _graded(loaded.frame) if schema is QRELS else loaded.frame
+    return frame.rename(_beir_names(schema)).write_csv(separator="\t", quote_style="never").encode()
+
+
+def _csv(loaded: Loaded, _: Schema) -> bytes:
+    return loaded.frame.write_csv(quote_style="non_numeric").encode()
+
+
+def _json(loaded: Loaded, schema: Schema) -> bytes:
+    frame = loaded.frame
+    if schema not in (RUN, QRELS):
+        return frame.rename(_beir_names(schema)).write_json().encode()
+    number = schema.columns[2].name
+    grouped = frame.group_by("query_id", maintain_order=True).agg("doc_id", number)
+    made = {query: dict(zip(docs, numbers, strict=True)) for query, docs, numbers in grouped.iter_rows()}
+    made |= {query: {} for query in loaded.no_results}
+    return json.dumps(made, ensure_ascii=False, allow_nan=False).encode()
+
+
+def _jsonl(loaded: Loaded, schema: Schema) -> bytes:
+    return loaded.frame.rename(_beir_names(schema)).write_ndjson().encode()
+
+
+def _parquet(loaded: Loaded, _: Schema) -> bytes:
+    buffer = BytesIO()
+    loaded.frame.write_parquet(buffer)
+    return buffer.getvalue()
+
+
+_CONTENTS: dict[str, Callable[[Loaded, Schema], bytes]] = {
+    "trec": _trec,
+    "tsv": _tsv,
+    "csv": _csv,
+    "json": _json,
+    "jsonl": _jsonl,
+    "parquet": _parquet,
+}
 
 
 def _beir_names(schema: Schema) -> dict[str, str]:
@@ -119,104 +282,9 @@ def _beir_names(schema: Schema) -> dict[str, str]:
     return {"query_id": "query-id", "doc_id": "corpus-id", "relevance": "score"} if schema is QRELS else {}
 
 
-def _tsv(frame: pl.DataFrame, schema: Schema, target: Path, columns: Rest) -> str:
-    flat = _flat(frame, target, columns)
-    text = [name for name, dtype in flat.schema.items() if dtype == pl.String]
-    _refuse_blanks(
-        flat,
-        text,
-        r"[\t\r\n]|^[ \x0b\x0c]|[ \x0b\x0c]$|^$",
-        target,
-        "holds no tab, line end, outer blank or empty text",
-    )
-    _refuse_blanks(flat, text[:1], r"^# |^#$|^\x{feff}", target, "holds no line that begins like a comment")
-    if schema is QRELS:
-        flat = flat.with_columns(_grade())
-    return flat.rename(_beir_names(schema)).write_csv(separator="\t", quote_style="never")
-
-
-def _grade() -> pl.Expr:
+def _graded(frame: pl.DataFrame) -> pl.DataFrame:
     """Grades as text: whole ones without a point, as every reader of qrels expects them."""
     grade = pl.col("relevance")
     whole = (grade == grade.round()) & (grade.abs() < 2**53)
-    return pl.when(whole).then(grade.cast(pl.Int64, strict=False).cast(pl.String)).otherwise(grade.cast(pl.String))
-
-
-def _trec_columns(frame: pl.DataFrame, tag: str, *, named: bool) -> pl.DataFrame:
-    if "rank" not in frame.columns:
-        order = pl.struct("score", "doc_id").rank("ordinal", descending=True).over("query_id")
-        frame = frame.with_columns(rank=order.cast(pl.Int64))
-    if not named:
-        frame = frame.with_columns(tag=pl.lit(tag))
-    return frame.with_columns(Q0=pl.lit("Q0"))
-
-
-def _only(frame: pl.DataFrame, names: tuple[str, ...], target: Path, columns: Rest) -> pl.DataFrame:
-    """The columns that the format has, in its order; others are refused or left out."""
-    choice("columns", columns, ("error", "drop"))
-    rest = [name for name in frame.columns if name not in (*names, LINE)]
-    if rest and columns == "error":
-        raise DataError(
-            f'{target}: TREC text has no place for the columns {listed(rest, 12)}; columns="drop" leaves them out'
-        )
-    return frame.select(names)
-
-
-def _flat(frame: pl.DataFrame, target: Path, columns: Rest) -> pl.DataFrame:
-    """A frame without nested columns, which text tables cannot hold."""
-    choice("columns", columns, ("error", "drop"))
-    nested = [name for name, dtype in frame.schema.items() if dtype.is_nested() or dtype in (pl.Binary, pl.Object)]
-    if nested and columns == "error":
-        raise DataError(
-            f"{target}: a text table cannot hold the nested columns {listed(nested, 12)}; "
-            f'columns="drop" leaves them out'
-        )
-    return frame.drop(nested)
-
-
-def _nested(loaded: Loaded, schema: Schema, target: Path, columns: Rest) -> dict[str, dict[str, float]]:
-    """The mapping query -> {document: number}, in the order of the rows."""
-    choice("columns", columns, ("error", "drop"))
-    number = schema.columns[2].name
-    frame = loaded.frame.drop(LINE, strict=False)
-    rest = [name for name in frame.columns if name not in ("query_id", "doc_id", number)]
-    if rest and columns == "error":
-        raise DataError(
-            f'{target}: a JSON mapping has no place for the columns {listed(rest, 12)}; columns="drop" leaves them out'
-        )
-    if frame[number].is_infinite().any():
-        raise DataError(f"{target}: JSON has no infinite numbers; write Parquet, CSV or TREC text")
-    twice = frame.filter(pl.struct("query_id", "doc_id").is_duplicated())
-    if twice.height:
-        raise DataError(
-            f"{target}: {counted(twice.height, 'row')} share a (query, document) pair, which a mapping holds once"
-        )
-    grouped = frame.group_by("query_id", maintain_order=True).agg("doc_id", number)
-    made = {query: dict(zip(docs, numbers, strict=True)) for query, docs, numbers in grouped.iter_rows()}
-    return {**made, **{query: {} for query in loaded.no_results}}
-
-
-def _refuse_silent(loaded: Loaded, target: Path, what: str) -> None:
-    if loaded.no_results:
-        raise DataError(
-            f"{target}: {what} cannot say that a query has no results ({listed(loaded.no_results)}); write JSON, or "
-            f"leave such queries out"
-        )
-
-
-def _refuse_blanks(frame: pl.DataFrame, names: tuple[str, ...] | list[str], odd: str, target: Path, why: str) -> None:
-    for name in names:
-        wrong = frame[name].filter(frame[name].str.contains(odd)).unique(maintain_order=True)
-        if len(wrong):
-            raise DataError(
-                f"{target}: this format {why}; {name}: {listed(wrong)}; write Parquet, CSV or JSON lines instead"
-            )
-
-
-def _made(target: Path) -> Path:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    return target
-
-
-def _write(target: Path, text: str) -> None:
-    _made(target).write_bytes(compressed(target, text.encode()))
+    text = pl.when(whole).then(grade.cast(pl.Int64, strict=False).cast(pl.String)).otherwise(grade.cast(pl.String))
+    return frame.with_columns(text)

@@ -52,7 +52,7 @@ def convention(
     >>> convention("trec_eval", missing="zero") == convention("trec_eval_c")
     True
     """
-    if name not in CONVENTIONS:
+    if not isinstance(name, str) or name not in CONVENTIONS:
         raise MetricError(f"unknown convention {name!r}: {nearest(str(name), list(CONVENTIONS))}")
     options: dict[str, Any] = {
         "missing": missing,

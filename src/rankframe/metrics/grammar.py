@@ -30,6 +30,15 @@ def _written(value: Value) -> str:
     return str(value)
 
 
+def is_text(name: object) -> bool:
+    r"""Whether a name can stand in a frame: text without half of a surrogate pair.
+
+    >>> is_text("map"), is_text("\ud800"), is_text(3)
+    (True, False, False)
+    """
+    return isinstance(name, str) and name.encode(errors="ignore").decode() == name
+
+
 _NAME = re.compile(r"\s*(?P<name>[^()@\s]+)\s*(?:\((?P<inside>[^()]*)\))?\s*(?:@\s*(?P<k>[^()@]+))?\s*")
 
 

@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import polars as pl
 
 from rankframe.errors import MetricError, nearest
-from rankframe.metrics.grammar import Value, canonical
+from rankframe.metrics.grammar import Value, canonical, is_text
 from rankframe.metrics.rows import Rows
 
 Aggregate = Literal["mean", "gmean", "sum"]
@@ -26,6 +26,9 @@ GMEAN_FLOOR = 1e-5
 
 BASE_COLUMNS = ("run_id", "query_id", "doc_id", "relevance", "rank", "ideal_rank", "n_ret")
 """The columns of the judged ranking, over which a metric is an expression."""
+
+_TAKEN = ("run_id", "query_id", "status", "n_ret", "n_rel", "n_judged", "metric", "value")
+"""The other columns of a report's scores, wide and long, after which no metric can be called."""
 
 
 class Metric:
@@ -37,14 +40,15 @@ class Metric:
     has for the query, the same in every row), sorted by rank (nulls last), then relevance descending, then doc_id.
 
     Args:
-        name: the column that holds the values; must not parse as a built-in metric.
+        name: the column that holds the values; must not parse as a built-in metric, nor be a column of the scores.
         expr: one value per group.
         range: lowest and highest possible value, None for an open end; scores outside are an error.
-        empty: the value of a scored query whose expression gives null or NaN.
+        empty: the value of a scored query whose expression gives null or NaN; a finite number.
         aggregate: how the summary puts queries together: "mean", "gmean" (geometric) or "sum".
 
     Raises:
-        MetricError: for a name that is empty or a built-in one, an `expr` that is no expression, an unknown aggregate.
+        MetricError: for a name that is empty, taken or a built-in one, an `expr` that is no expression, a `range` or
+            `empty` that is none, an unknown aggregate.
 
     >>> import polars as pl
     >>> from rankframe.metrics import Metric
@@ -66,6 +70,12 @@ class Metric:
     ) -> None:
         if not isinstance(name, str) or not name.strip():
             raise MetricError(f"a metric needs a name, got {name!r}")
+        if not is_text(name) or name == "*" or (name.startswith("^") and name.endswith("$")):
+            raise MetricError(f"{name!r} cannot name a column (half a surrogate pair, or a pattern to Polars)")
+        if name in _TAKEN:
+            raise MetricError(
+                f"{name!r} is another column of the scores ({', '.join(_TAKEN)}); give the metric another name"
+            )
         from rankframe.metrics.names import is_builtin  # names are read there, and from there metrics are made
 
         if is_builtin(name):
@@ -79,8 +89,11 @@ class Metric:
             raise MetricError(f"metric {name!r}: aggregate={aggregate!r}; valid: {', '.join(get_args(Aggregate))}")
         self.name = name
         self._expr: pl.Expr = expr
-        self.range = range
-        self.empty = empty
+        self.range = _range(name, range)
+        number = real(empty)
+        if number is None or math.isinf(number):
+            raise MetricError(f"metric {name!r}: empty={empty!r:.80} is not a finite number; null and NaN count as it")
+        self.empty = number
         self.aggregate: Aggregate = aggregate
 
     @property
@@ -107,6 +120,21 @@ class Metric:
 
     def __repr__(self) -> str:
         return f"Metric({self.name!r})" if self.aggregate == "mean" else f"Metric({self.name!r}, {self.aggregate})"
+
+
+def _range(name: str, range: object) -> tuple[float | None, float | None] | None:
+    """A declared range as floats."""
+    if range is None:
+        return None
+    ends = list(range) if isinstance(range, (tuple, list)) else []
+    read = [None if end is None else real(end) for end in ends]
+    odd = len(ends) != 2 or any(end is not None and number is None for end, number in zip(ends, read, strict=True))
+    low, high = (None, None) if odd else read
+    if odd or (low is not None and high is not None and low > high):
+        raise MetricError(
+            f"metric {name!r}: range={range!r} is not (lowest, highest), numbers or None for an open end, as in (0, 1)"
+        )
+    return low, high
 
 
 class BuiltIn(Metric):
@@ -157,8 +185,12 @@ class BuiltIn(Metric):
         return needs and (self.family.name != "rbp" or self.parameters.get("gain") == "graded")
 
     def bound(self, max_grade: float) -> Metric:
-        if self.parameters.get("gain") == "exponential" and max_grade > _BOUNDS["max_grade"][1]:
-            raise MetricError(f"{self.name}: 2**{max_grade:g} is no number; the gain of such grades is linear at best")
+        limit = _BOUNDS["max_grade"][1]
+        if max_grade >= limit and (self._unbound or self.parameters.get("gain") == "exponential"):
+            raise MetricError(
+                f"{self.name}: the largest grade of the judgments is {max_grade:g}; it must be below {limit:g}, as "
+                f"2 to the grade is to stay a finite number; give smaller grades or take a metric with linear gain"
+            )
         if self._unbound:
             return BuiltIn(self.family, {**self.parameters, "max_grade": max_grade}, self.k, self.aggregate)
         named = self.parameters.get("max_grade")
@@ -168,6 +200,9 @@ class BuiltIn(Metric):
 
     def same_values(self, other: Metric) -> bool:
         return isinstance(other, BuiltIn)  # the name carries the whole definition
+
+    def __reduce__(self) -> tuple[type[BuiltIn], tuple[object, ...]]:
+        return BuiltIn, (self.family, self.parameters, self.k, self.aggregate)
 
     @property
     def cutoff(self) -> int | None:
@@ -191,6 +226,9 @@ class Family:
     needs_cutoff: bool | str
     """Whether a cutoff must be given: always, or only where the parameter `over` has this value."""
     aggregate: Aggregate
+
+    def __reduce__(self) -> tuple[Callable[[str], Family], tuple[str]]:
+        return _registered, (self.name,)
 
     @property
     def summary(self) -> str:
@@ -255,10 +293,10 @@ class Family:
             if not isinstance(value, bool):
                 raise MetricError(f"{self.name}: judged_only={value!r}; valid: true, false")
             return value
-        if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
-            raise MetricError(f"{self.name}: {name}={value!r} is not a number")
+        number = real(value)
+        if number is None or math.isinf(number):
+            raise MetricError(f"{self.name}: {name}={value!r:.80} is not a number")
         low, high, closed = _BOUNDS[name]
-        number = float(value)
         if not (low <= number <= high if closed else low < number < high):
             raise MetricError(f"{self.name}: {name}={number:g} is outside of {_interval(low, high, closed=closed)}")
         return number
@@ -279,6 +317,17 @@ def _interval(low: float, high: float, *, closed: bool) -> str:
     return f"[{low:g}, {high:g}]" if closed else f"({low:g}, {high:g})"
 
 
+def real(value: object) -> float | None:
+    """A real number of any type as a float; None for anything else, NaN and what no float can hold among it."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return None if math.isnan(number) else number
+
+
 def checked_cutoff(k: object) -> int:
     """A cutoff as a plain int; anything but a whole number from 1 is refused by value.
 
@@ -292,6 +341,10 @@ def checked_cutoff(k: object) -> int:
 
 REGISTRY: dict[str, Family] = {}
 """Every built-in family by its canonical name."""
+
+
+def _registered(name: str) -> Family:
+    return REGISTRY[name]
 
 
 def family(

@@ -142,13 +142,13 @@ def parse(name: str, *, dialect: str | None = None) -> Metric:
     """
     if not isinstance(name, str):
         raise MetricError(f"a metric is a name or a Metric, got {name!r} ({type(name).__name__})")
+    if dialect is not None and (not isinstance(dialect, str) or dialect not in DIALECTS):
+        raise MetricError(f"unknown dialect {dialect!r}: {nearest(str(dialect), list(DIALECTS))}")
     return _parse(name, dialect)
 
 
 @lru_cache(maxsize=1024)
 def _parse(name: str, dialect: str | None) -> Metric:
-    if dialect is not None and dialect not in DIALECTS:
-        raise MetricError(f"unknown dialect {dialect!r}: {nearest(dialect, list(DIALECTS))}")
     if match := _IPREC.fullmatch(name.strip()):
         return REGISTRY["iprec"](recall=float(match["recall"]))
     whole, parameters = (name, {}) if dialect != "ranx" else _without_level(name)

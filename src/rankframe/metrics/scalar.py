@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from itertools import islice
@@ -43,6 +44,7 @@ def dcg_at_k(
     1.5
     """
     _needs_cutoff(k)
+    _known("gain", gain, ("linear", "exponential"))
     grades = _grades(relevant)
     discounted = (_gain(grades.get(doc, 0.0), gain) / math.log2(rank + 1) for rank, doc in _top(ranked, k, key))
     return sum(discounted, 0.0)
@@ -93,8 +95,7 @@ def precision_at_k(
     >>> precision_at_k(["a"], {"a"}, 2), precision_at_k(["a"], {"a"}, 2, over="returned")
     (0.5, 1.0)
     """
-    if over not in ("k", "returned"):
-        raise MetricError(f"over={over!r}; valid: k, returned")
+    _known("over", over, ("k", "returned"))
     _needs_cutoff(k)
     wanted, top = _wanted(relevant), list(_top(ranked, k, key))
     hits = sum(doc in wanted for _, doc in top)
@@ -129,8 +130,9 @@ def average_precision(
     >>> round(average_precision(["a", "b", "c"], {"a": 1, "c": 1}), 4)
     0.8333
     """
-    if over not in ("R", "min_R_k") or (over == "min_R_k" and k is None):
-        raise MetricError(f"over={over!r}; valid: R, and with a cutoff min_R_k")
+    _known("over", over, ("R", "min_R_k"))
+    if over == "min_R_k" and k is None:
+        raise MetricError("over='min_R_k' needs a cutoff; valid: R, and with a cutoff min_R_k")
     wanted = _wanted(relevant)
     hits, total = 0, 0.0
     for rank, doc in _top(ranked, k, key):
@@ -146,12 +148,17 @@ def _top(ranked: Iterable[Any], k: int | None, key: Key | None) -> Iterator[tupl
     if k is not None and (isinstance(k, bool) or not isinstance(k, numbers.Integral) or k < 0):
         raise MetricError(f"k is a whole number from 0, got {k!r}")
     ids = ranked if key is None else map(key, ranked)
-    return enumerate(islice(_distinct(ids), k), start=1)
+    return enumerate(islice(_distinct(ids), None if k is None else min(k, sys.maxsize)), start=1)
 
 
 def _needs_cutoff(k: int) -> None:
     if k is None:
         raise MetricError("k is a whole number from 0, got None")
+
+
+def _known(option: str, value: object, valid: tuple[str, ...]) -> None:
+    if value not in valid:
+        raise MetricError(f"{option}={value!r}; valid: {', '.join(valid)}")
 
 
 def _distinct(ids: Iterable[Hashable]) -> Iterator[Hashable]:
@@ -171,7 +178,5 @@ def _wanted(relevant: Judgments) -> AbstractSet[Any]:
 
 
 def _gain(grade: float, gain: Gain) -> float:
-    if gain not in ("linear", "exponential"):
-        raise MetricError(f"gain={gain!r}; valid: linear, exponential")
     grade = max(grade, 0.0)
     return grade if gain == "linear" else 2.0**grade - 1.0

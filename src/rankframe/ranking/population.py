@@ -49,7 +49,7 @@ class Population:
             self._asked = self._ids.is_in(asked.implode()).to_numpy()
             if not self._asked.any():
                 raise DataError(
-                    f"queries= has no judged query; queries: {listed(asked.head(3), 3)}, "
+                    f"queries= has no judged query; queries: {listed(asked.head(3), 3) or 'none'}, "
                     f"judgments: {listed(self._ids.head(3), 3)}"
                 )
 
@@ -69,28 +69,31 @@ class Population:
         """How one run covers the judged queries.
 
         Raises:
-            DataError: where the run has rows and none of them is of a judged query.
+            DataError: where the run has rows and none of them is of a judged query; a row that was dropped on request
+                counts here.
 
         Warns:
-            RankframeWarning: for a run without rows.
+            RankframeWarning: for a run without rows, saying what its queries count as.
         """
         import numpy as np
 
         has_rows = ranking.n_ret > 0
         returned_nothing = self._returned_nothing(loaded.no_results) & ~has_rows
+        missing = ~has_rows & ~returned_nothing
         if loaded.frame.is_empty():
+            kinds = {"that returned nothing and count 0": returned_nothing, "that are missing": missing}
+            told = [f"{what}: {(where & self._asked).sum():,}" for what, where in kinds.items() if where.any()]
             warnings.warn(
-                f"{loaded.where}: the run {ranking.run_id!r} is empty; its judged queries count as missing",
+                f"{loaded.where}: the run {ranking.run_id!r} is empty; judged queries {', '.join(told)}",
                 RankframeWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
-        elif not (has_rows | returned_nothing).any():
+        elif not ((has_rows | returned_nothing).any() or loaded.frame["query_id"].is_in(self._ids.implode()).any()):
             raise DataError(
                 f"{loaded.where}: the run {ranking.run_id!r} and the judgments have no query in common; run: "
                 f"{listed(loaded.frame['query_id'].unique().sort().head(3), 3)}, judgments: "
                 f"{listed(self._ids.head(3), 3)}; ids are compared as text, letter by letter"
             )
-        missing = ~has_rows & ~returned_nothing
         counts = self._asked.copy()
         if self._rules.no_relevant == "skip":
             counts &= self._relevant

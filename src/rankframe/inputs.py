@@ -1,0 +1,161 @@
+"""What a caller gives: runs under their names, and the ids of queries or documents."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from rankframe.errors import DataError
+from rankframe.frames.checks import Invalid, Loaded, valid_ids
+from rankframe.frames.coerce import collected, conform, id_series, table_frame
+from rankframe.frames.schemas import Schema
+from rankframe.io.files import stem
+from rankframe.io.readers import load_run, load_texts
+from rankframe.metrics.grammar import is_text
+
+_NEEDED = ("query_id", "doc_id", "score", "rank", "run_id")
+
+
+class Source(NamedTuple):
+    """Where a run comes from: the name that the caller gave, the one it has otherwise, and what holds it."""
+
+    given: str | None
+    otherwise: str
+    holder: object
+
+
+def sources(runs: object) -> list[Source]:
+    """The runs that a caller gave.
+
+    A mapping is one run where its values map documents to scores, else name -> run. A list is one of paths.
+
+    Raises:
+        DataError: for a name that is no text.
+    """
+    if isinstance(runs, Mapping) and not _is_run(runs):
+        found = [Source(name, name, run) for name, run in runs.items()]
+    elif _are_paths(runs):
+        found = [Source(None, stem(Path(path)), path) for path in runs]  # type: ignore[attr-defined]  # a list
+    else:
+        found = [Source(None, stem(Path(runs)) if isinstance(runs, (str, PathLike)) else "run", runs)]
+    for source in found:
+        if not is_text(source.otherwise):
+            raise DataError(
+                f"the name of a run is text, got {source.otherwise!r}; name it, as in evaluate({{'bm25': run}}, qrels)"
+            )
+    return found
+
+
+def _are_paths(value: object) -> bool:
+    return isinstance(value, (list, tuple)) and len(value) > 0 and all(isinstance(p, (str, PathLike)) for p in value)
+
+
+def _is_run(runs: Mapping[Any, Any]) -> bool:
+    """Whether a mapping is one run: its values are mappings, and theirs are no mappings or tables."""
+    inner = [value for value in runs.values() if isinstance(value, Mapping)]
+    if len(inner) < len(runs):
+        return False
+    return not any(isinstance(next(iter(value.values()), None), Mapping) for value in inner)
+
+
+def load_runs(source: Source, *, invalid: Invalid) -> list[tuple[str, Loaded]]:
+    """The runs of one source by name: the given one, else the column run_id, else the file's name, else "run".
+
+    A list of paths under one name is one run in several files.
+    """
+    if _are_paths(source.holder):
+        parts = [load_run(path, invalid=invalid, only=_NEEDED) for path in source.holder]  # type: ignore[attr-defined]  # a list
+        loaded = Loaded(
+            pl.concat([part.frame for part in parts], how="diagonal_relaxed"),
+            ", ".join(part.where for part in parts),
+            [said for part in parts for said in part.notes],
+        )
+    else:
+        loaded = load_run(source.holder, invalid=invalid, only=_NEEDED)
+    frame = loaded.frame
+    if "run_id" not in frame.columns:
+        return [(source.otherwise, loaded)]
+    names = frame["run_id"]
+    if names.null_count():
+        raise DataError(f"{loaded.where}: {names.null_count():,} null run_id; name every row's run or drop the column")
+    found = names.unique().sort().to_list()
+    if len(found) <= 1:
+        return [(source.given or next(iter(found), source.otherwise), replace(loaded, frame=frame.drop("run_id")))]
+    parts_by_name = frame.partition_by("run_id", as_dict=True, include_key=False, maintain_order=True)
+    label = f"{source.given}/" if source.given else ""
+    return [
+        (f"{label}{name}", replace(loaded, frame=parts_by_name[name,], where=f"{loaded.where}, run {name!r}"))
+        for name in found
+    ]
+
+
+def load_ids(source: object, schema: Schema, *, texts: bool = False, invalid: Invalid = "error") -> Loaded:
+    """The queries or documents that a caller names: a path, a frame, a mapping by id, or ids in any collection.
+
+    Args:
+        source: what the caller gave.
+        schema: QUERIES or CORPUS.
+        texts: keep the text of each, where the source has it.
+        invalid: "drop" leaves records without an id out, and malformed lines of a file, and notes them.
+
+    Returns:
+        The id column (query_id or doc_id String), one row per record; with `texts`, and from a file, further columns.
+
+    Raises:
+        DataError: for anything that holds no such ids.
+        FileNotFoundError: for a path where nothing is.
+    """
+    key, label = schema.columns[0].name, schema.label
+    kept = schema.columns if texts else schema.columns[:1]
+    wanted = replace(schema, columns=tuple(replace(column, required=column.name == key) for column in kept))
+    if isinstance(source, (str, PathLike)):
+        return _ids_of_file(source, schema, invalid)
+    if isinstance(source, Mapping) and texts:
+        return load_texts(source, wanted, invalid=invalid)
+    if _is_array(source):
+        source = source.to_pylist() if hasattr(source, "to_pylist") else source.tolist()  # type: ignore[attr-defined]  # one of them
+    frame = source.alias(key).to_frame() if isinstance(source, pl.Series) else table_frame(source, label)
+    if frame is not None:
+        known = conform(frame, wanted, label)
+        found = collected(known if texts else known.select(key))
+    elif isinstance(source, Iterable) and not isinstance(source, (bytes, bytearray)):
+        found = id_series(key, list(source), label).to_frame()
+    else:
+        raise DataError(
+            f"{label}= takes ids or a frame with {key!r}, got a {type(source).__name__}; one id stands in a list"
+        )
+    return valid_ids(Loaded(found, label), key, invalid)
+
+
+def _ids_of_file(path: str | PathLike[str], schema: Schema, invalid: Invalid) -> Loaded:
+    """The records of a file; where it is no file of texts, one of ids will do."""
+    try:
+        return load_texts(path, schema, invalid=invalid)
+    except DataError:
+        try:
+            return load_texts(path, replace(schema, columns=schema.columns[:1]), invalid=invalid)
+        except DataError:
+            pass  # what is wrong with the texts says more
+        raise
+
+
+def _is_array(source: object) -> bool:
+    """Whether values stand in an array without a name: of NumPy, a pandas Series or Index, of pyarrow."""
+    return hasattr(source, "__array__") and not hasattr(source, "columns") and not isinstance(source, pl.Series)
+
+
+def described(source: object, fingerprint: str) -> dict[str, Any]:
+    """Path and size of an input that is a file, and the hash of its bytes where that is asked for."""
+    if not isinstance(source, (str, PathLike)) or not Path(source).is_file():
+        return {}
+    told: dict[str, Any] = {"path": str(source), "bytes": Path(source).stat().st_size}
+    if fingerprint == "sha256":
+        with Path(source).open("rb") as file:
+            told["sha256"] = hashlib.file_digest(file, "sha256").hexdigest()
+    return told

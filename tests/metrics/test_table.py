@@ -1,0 +1,59 @@
+"""The metric table: a row per metric, the same everywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from rankframe.metrics import REGISTRY, metric_table, parse
+
+README = Path(__file__).parents[2] / "README.md"
+MARKER = "<!-- metrics -->"
+COLUMNS = ["name", "definition", "parameters", "range", "aliases", "summary", "reference"]
+
+
+def test_every_metric_has_a_row() -> None:
+    table = metric_table()
+    assert table.columns == COLUMNS
+    assert {pl.String} == set(table.dtypes)
+    assert sorted(REGISTRY) == [name.removesuffix("@k") for name in table["name"]]
+    assert sum(table.null_count().row(0)) == 0
+
+
+@pytest.mark.parametrize("column", ["name", "definition", "range", "summary", "reference"])
+def test_every_metric_says_what_it_is(column: str) -> None:
+    assert all(cell.strip() for cell in metric_table()[column])
+
+
+@pytest.mark.parametrize("family", REGISTRY)
+def test_examples_and_aliases_are_names_of_the_metric(family: str) -> None:
+    assert family == getattr(parse(REGISTRY[family].example), "family").name  # noqa: B009  # of built-in metrics
+    row = metric_table().filter(pl.col("name").str.strip_suffix("@k") == family).row(0, named=True)
+    for alias in row["aliases"].split(", ") if row["aliases"] else []:
+        cut = "@5" if REGISTRY[family].needs_cutoff is True else ""
+        assert family == getattr(parse(alias + cut), "family").name  # noqa: B009
+
+
+def test_ranges_and_parameters_are_written_out() -> None:
+    rows = {row["name"]: row for row in metric_table().iter_rows(named=True)}
+    assert rows["ndcg@k"]["range"] == "[0, 1]"
+    assert rows["dcg@k"]["range"] == "[0, ...)"
+    assert rows["ndcg@k"]["parameters"] == "gain=linear|exponential, judged_only"
+    assert rows["rbp"]["parameters"] == "gain=binary|graded, judged_only, max_grade, p=0.8, rel"
+
+
+@pytest.mark.skipif(MARKER not in README.read_text(encoding="utf-8"), reason="the README has no metric table yet")
+def test_the_readme_has_the_same_table() -> None:
+    """Every cell of names, definitions and ranges stands there, in the order of the table."""
+    _, _, text = README.read_text(encoding="utf-8").partition(MARKER)
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    header, _, *rows = lines[: metric_table().height + 2]
+    names = [cell.strip().strip("`") for cell in header.strip("|").split("|")]
+    columns = [name for name in names if name in COLUMNS]
+    assert columns
+    for row, right in zip(rows, metric_table().select(columns).rows(), strict=True):
+        escaped = row.strip("|").replace("\\|", "\x00").split("|")
+        cells = dict(zip(names, (cell.strip().strip("`").replace("\x00", "|") for cell in escaped), strict=True))
+        assert right == tuple(cells[name] for name in columns)
