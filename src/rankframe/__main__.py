@@ -1,6 +1,6 @@
 """`python -m rankframe`: the command line."""
 
-from rankframe.cli import main
+from rankframe.cli import run
 
 if __name__ == "__main__":
-    main()
+    run()

@@ -138,7 +138,6 @@ def evaluate(
             "qrels": {
                 "rows": loaded_qrels.frame.height,
                 "queries": len(judgments.queries),
-                "documents": judgments.docs.n_unique(),
                 "max_grade": judgments.max_grade,
                 **described(qrels, fingerprint),
             },

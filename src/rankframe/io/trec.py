@@ -134,7 +134,8 @@ def _regular_run(path: Path, only: Sequence[str] | None) -> pl.DataFrame | None:
         tabs, blanks = content.find(b"\t") >= 0, content.find(b" ") >= 0
     if tabs and blanks:
         return None
-    types = {name: {"rank": pl.Int64, "score": pl.Float64}.get(name, pl.String) for name in RUN_FIELDS}
+    numbers = {"rank": pl.Int64 if only is None else pl.Int32, "score": pl.Float64}  # narrow where nobody sees it
+    types = {name: numbers.get(name, pl.String) for name in RUN_FIELDS}
     scan = pl.scan_csv(
         path, has_header=False, separator="\t" if tabs else " ", schema=types, quote_char=None, glob=False
     )

@@ -49,9 +49,8 @@ def _order(judgments: Judgments, ranking: Ranking) -> Integers:
     """The judgments' rows by query and rank; behind them what the run does not have, in ideal order."""
     import numpy as np
 
-    query, rank = judgments.query, ranking.rank
-    found = np.flatnonzero(rank)
-    found = found[np.argsort((query[found] << 32) | rank[found])]  # all keys differ
+    query, rank, found = judgments.query, ranking.rank, ranking.found
+    found = found[np.argsort((query[found] << 32) | rank[found], kind="stable")]  # fast where they nearly stand so
     absent = judgments.order[rank[judgments.order] == 0]
     n_found = np.bincount(query[found], minlength=len(judgments.queries))
     n_absent = np.bincount(query[absent], minlength=len(judgments.queries))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -25,7 +25,7 @@ _SEEDS = 8  # hash seeds that are tried until no two judged pairs share a hash
 class Judgments:
     """Judgments made ready once for any number of runs.
 
-    frame: query_id, doc_id String, relevance Float64; one row per judgment, in any order.
+    frame: query_id, doc_id String, relevance Float64, ...; one row per judgment, in any order.
     query, ideal_rank: for each row, the number of its query and its place in the ideal ranking.
     order: the rows by query and ideal rank. With `by_id`, equal grades stand in the order of their ids.
     queries: query_id String, sorted: what the numbers stand for; numbers: the same by id. n_rel: documents of each
@@ -74,13 +74,13 @@ def judge(loaded: Loaded, duplicates: Duplicates = "error", *, by_id: bool = Tru
             frame, notes = settled.frame, settled.notes
             numbers, query = _numbered(frame["query_id"])
     relevance = frame["relevance"].to_numpy()
-    by = (-relevance, query)
+    by = (_narrow(-relevance), _narrow(query))
     order = np.lexsort((frame["doc_id"].rank("ordinal").to_numpy(), *by)) if by_id else np.lexsort(by)
-    in_order = query[order]
+    sizes = np.bincount(query)
     ideal_rank = np.empty(len(query), dtype=np.int64)
-    ideal_rank[order] = np.arange(1, len(query) + 1) - np.searchsorted(in_order, np.arange(len(numbers)))[in_order]
+    ideal_rank[order] = np.arange(1, len(query) + 1) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     return Judgments(
-        frame=frame.select("query_id", "doc_id", "relevance"),
+        frame=frame,
         query=query,
         ideal_rank=ideal_rank,
         order=order,
@@ -108,6 +108,15 @@ def _numbered(ids: pl.Series) -> tuple[dict[str, int], Integers]:
     numbers = {query: number for number, query in enumerate(sorted(set(values)))}
     of_group = np.fromiter(map(numbers.__getitem__, values), dtype=np.int64, count=len(values))
     return numbers, np.repeat(of_group, groups["len"].to_numpy())
+
+
+def _narrow(values: NDArray[Any]) -> NDArray[Any]:
+    """The same values as 16-bit integers where they are such, which sort several times faster."""
+    import numpy as np
+
+    with np.errstate(invalid="ignore"):  # what does not fit is seen by the comparison
+        narrow = values.astype(np.int16)
+    return narrow if (narrow == values).all() else values
 
 
 def pair_keys(docs: Hashes, query: Integers, n_queries: int) -> Hashes:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 _LARGE = 200_000  # rows from which on it pays to look at some before a pass over all of them is made
+_FEW = 4  # rows for each judgment up to which looking for judged documents first does not pay
 _LOOK = 4096  # how many are looked at
 
 
@@ -37,11 +38,13 @@ class Ranking:
     """One run over the judgments: where it has what was judged.
 
     rank: for each row of `Judgments.frame`, the place of the document in the run, 0 where it is not there.
+    found: the rows of those that are there, mostly in the order of the run.
     n_ret: for each query, how many documents the run has. n_queries: how many queries it has, judged or not.
     """
 
     run_id: str
     rank: Integers
+    found: Integers
     n_ret: Integers
     n_queries: int
     notes: tuple[Note, ...]
@@ -141,7 +144,7 @@ def rank_run(
         notes.extend(_ties_at(cutoff, listing, known))
     if "rank" in frame.columns:
         notes.extend(_contradictions(listing))
-    return Ranking(run_id, rank, n_ret, len(listing.queries), tuple(n.of(run_id) for n in notes))
+    return Ranking(run_id, rank, judgment, n_ret, len(listing.queries), tuple(n.of(run_id) for n in notes))
 
 
 def _listing(frame: pl.DataFrame, seed: int) -> _Listing:
@@ -222,12 +225,14 @@ def _query_numbers(queries: pl.Series, judgments: Judgments) -> Integers:
 def _hits(listing: _Listing, query: Integers, judgments: Judgments) -> tuple[Integers, Integers, Integers]:
     """The judgments that the run has, its rows that have them, and their groups.
 
-    Documents that are judged for any query are found by their hash, pairs among them by the hash of the pair; what
-    is found so is confirmed by its text.
+    Documents that are judged for any query are found by their hash, pairs among them by the hash of the pair; what is
+    found so is confirmed by its text.
     """
     import numpy as np
 
-    row = np.flatnonzero(listing.hashes.is_in(judgments.docs.implode()).to_numpy())
+    row = np.arange(listing.frame.height)
+    if len(row) > _FEW * len(judgments.docs):
+        row = np.flatnonzero(listing.hashes.is_in(judgments.docs.implode()).to_numpy())
     group = listing.group_of(row)
     known = query[group] >= 0
     row, group = row[known], group[known]
