@@ -247,7 +247,7 @@ def main() -> None:
 
 
 def run() -> NoReturn:
-    """`main` as a process of its own: it ends before collecting garbage, or handing memory back piece by piece, pays."""
+    """`main` as a process of its own: it ends before collecting garbage or handing back memory pays."""
     gc.disable()
     try:
         main()
