@@ -682,3 +682,45 @@ def test_options_and_inputs_are_in_the_report(tmp_path: Path) -> None:
     assert (tmp_path / "bm25.trec").stat().st_size == run["bytes"]
     assert {"rows": 3, "queries": 2, "max_grade": 2.0}.items() <= report.options["qrels"].items()
     assert {"rankframe", "polars"} <= set(report.options["versions"])
+
+
+def test_what_is_dropped_is_told_of_its_own_run() -> None:
+    """A column run_id tells runs apart before their rows are checked."""
+    frame = pl.DataFrame(
+        {
+            "run_id": ["a", "a", "b"],
+            "query_id": ["q1"] * 3,
+            "doc_id": ["d1", "d2", "d1"],
+            "score": [float("nan"), float("nan"), 2.0],
+        }
+    )
+    with pytest.warns(rf.RankframeWarning, match="'a' is empty"):
+        report = rf.evaluate(frame, {"q1": {"d1": 1}}, metrics="mrr", invalid="drop")
+    assert report.scores.select("run_id", "status", "mrr").rows() == [("a", "missing", 0.0), ("b", "ok", 1.0)]
+    dropped = report.ledger.filter(reason="invalid_dropped").select("run_id", "count").rows()
+    assert dropped == [("a", 2)]
+
+
+def test_a_list_of_documents_is_no_list_of_files() -> None:
+    with pytest.raises(FileNotFoundError, match=r"d1; 'q1' holds a list.*\{document: score\}"):
+        rf.evaluate({"q1": ["d1", "d2"]}, {"q1": {"d1": 1}})
+
+
+def test_plain_ids_in_a_file_are_queries(tmp_path: Path) -> None:
+    (tmp_path / "ids.txt").write_text("q1\n")
+    report = rf.evaluate(
+        {"q1": {"a": 1.0}, "q2": {"a": 1.0}},
+        {"q1": {"a": 1}, "q2": {"b": 1}},
+        metrics="mrr",
+        queries=tmp_path / "ids.txt",
+    )
+    assert report.scores["status"].to_list() == ["ok", "not_asked"]
+
+
+def test_hashes_that_tell_nothing_apart_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Never a wrong number, however the hash behaves."""
+    monkeypatch.setattr(
+        pl.Series, "hash", lambda series, *_: pl.Series(series.name, [7] * len(series), dtype=pl.UInt64)
+    )
+    with pytest.raises(rf.DataError, match="no hash tells"):
+        rf.evaluate({"q1": {"a": 1.0}}, {"q1": {"a": 1, "b": 0}})

@@ -8,6 +8,7 @@ import io
 import json
 import math
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -66,6 +67,23 @@ Format = Annotated[
 ]
 
 
+def _version(asked: bool) -> None:  # noqa: FBT001  # as typer calls it
+    if asked:
+        from rankframe import __version__
+
+        typer.echo(f"rankframe {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def rankframe(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Retrieval and RAG evaluation: exact scores from runs and judgments."""
+
+
 @app.command()
 def evaluate(
     runs: Runs,
@@ -93,6 +111,11 @@ def evaluate(
     from rankframe.metrics.names import DEFAULT
     from rankframe.scoring import evaluate as evaluate_runs
 
+    inputs = [path for path in (*runs, qrels, queries, corpus) if path is not None]
+    if per_query is not None and any(
+        per_query.exists() and path.exists() and per_query.samefile(path) for path in inputs
+    ):
+        raise RankframeError(f"--per-query {per_query} would write over an input")
     report = evaluate_runs(
         list(runs),
         qrels,
@@ -242,7 +265,8 @@ def main() -> None:
         with _warnings_on_stderr():
             app()
     except (RankframeError, OSError) as error:
-        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
+        told = re.sub(r'\b(invalid|duplicates)="(\w+)"', r"--\1 \2", str(error))  # as the command line spells it
+        print(f"error: {' '.join(told.split())}", file=sys.stderr)
         raise SystemExit(2) from None
 
 

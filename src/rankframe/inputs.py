@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from rankframe.errors import DataError
-from rankframe.frames.checks import Invalid, Loaded, valid_ids
+from rankframe.frames.checks import Invalid, Loaded, valid_ids, valid_rows
 from rankframe.frames.coerce import collected, conform, id_series, table_frame
 from rankframe.frames.schemas import Schema
 from rankframe.io.files import stem
@@ -69,15 +69,31 @@ def load_runs(source: Source, *, invalid: Invalid) -> list[tuple[str, Loaded]]:
 
     A list of paths under one name is one run in several files.
     """
-    if _are_paths(source.holder):
-        parts = [load_run(path, invalid=invalid, only=_NEEDED) for path in source.holder]  # type: ignore[attr-defined]  # a list
-        loaded = Loaded(
-            pl.concat([part.frame for part in parts], how="diagonal_relaxed"),
-            ", ".join(part.where for part in parts),
-            [said for part in parts for said in part.notes],
-        )
-    else:
-        loaded = load_run(source.holder, invalid=invalid, only=_NEEDED)
+    return [
+        (name, valid_rows(loaded, "score", invalid)) for name, loaded in _split(source, _unchecked(source, invalid))
+    ]
+
+
+def _unchecked(source: Source, invalid: Invalid) -> Loaded:
+    """All rows of one source, as they stand."""
+    if not _are_paths(source.holder):
+        return load_run(source.holder, invalid=invalid, only=_NEEDED, checked=False)
+    try:
+        parts = [load_run(path, invalid=invalid, only=_NEEDED, checked=False) for path in source.holder]  # type: ignore[attr-defined]  # a list
+    except FileNotFoundError as error:
+        raise FileNotFoundError(
+            f"{error}; {source.given!r} holds a list, which is one run in several files; a ranking of documents is "
+            f"given as {{document: score}}"
+        ) from error
+    return Loaded(
+        pl.concat([part.frame for part in parts], how="diagonal_relaxed"),
+        ", ".join(part.where for part in parts),
+        [said for part in parts for said in part.notes],
+    )
+
+
+def _split(source: Source, loaded: Loaded) -> list[tuple[str, Loaded]]:
+    """The runs that a column run_id tells apart, before their rows are checked, so that each is told its own losses."""
     frame = loaded.frame
     if "run_id" not in frame.columns:
         return [(source.otherwise, loaded)]
@@ -87,11 +103,10 @@ def load_runs(source: Source, *, invalid: Invalid) -> list[tuple[str, Loaded]]:
     found = names.unique().sort().to_list()
     if len(found) <= 1:
         return [(source.given or next(iter(found), source.otherwise), replace(loaded, frame=frame.drop("run_id")))]
-    parts_by_name = frame.partition_by("run_id", as_dict=True, include_key=False, maintain_order=True)
+    parts = frame.partition_by("run_id", as_dict=True, include_key=False, maintain_order=True)
     label = f"{source.given}/" if source.given else ""
     return [
-        (f"{label}{name}", replace(loaded, frame=parts_by_name[name,], where=f"{loaded.where}, run {name!r}"))
-        for name in found
+        (f"{label}{name}", replace(loaded, frame=parts[name,], where=f"{loaded.where}, run {name!r}")) for name in found
     ]
 
 

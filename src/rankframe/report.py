@@ -254,6 +254,9 @@ class Report:
         """Write the scores as one Parquet file; ledger, metrics and options stand in its metadata.
 
         `read_report` gives the report back; any other reader sees the scores.
+
+        Raises:
+            DataError: where it cannot be written.
         """
         told = {
             "format": FORMAT,
@@ -262,7 +265,12 @@ class Report:
             "ledger": self.ledger.rows(),
             "options": dict(self.options),
         }
-        self.scores.write_parquet(Path(path), metadata={_METADATA: json.dumps(told)})
+        try:
+            self.scores.write_parquet(Path(path), metadata={_METADATA: json.dumps(told)})
+        except pl.exceptions.PolarsError as error:
+            raise DataError(
+                f"{path}: the report cannot be written there ({str(error).partition(chr(10))[0]})"
+            ) from error
 
     def table(self, digits: int = 4) -> list[list[str]]:
         """The summary as text: a header, then a row per metric with a column per run."""

@@ -112,7 +112,8 @@ def evaluate(
         for name, loaded in load_runs(source, invalid=invalid):
             if name in found:
                 raise DataError(
-                    f"two runs are called {name!r}; give names: evaluate({{'first': .., 'second': ..}}, qrels)"
+                    f"two runs are called {name!r}; give names, as in evaluate({{'first': .., 'second': ..}}, qrels), "
+                    f"or rename a file"
                 )
             ranking = rank_run(name, loaded, judgments, duplicates=duplicates, self_hits=rules.self_hits, cutoff=cutoff)
             found[name] = ranking, population.covered(ranking, loaded)
@@ -252,7 +253,7 @@ def _blame(judged: pl.LazyFrame, metrics: Sequence[Metric]) -> None:
         except (Exception, pl.exceptions.PanicException) as error:  # likewise
             raise MetricError(
                 f"metric {metric.name!r} cannot be computed over the judged ranking ({', '.join(BASE_COLUMNS)}), one "
-                f"number per query: {str(error).partition(chr(10))[0]}"
+                f"number per query: {str(error).partition(chr(10))[0].partition('; valid columns')[0]}"
             ) from error
 
 

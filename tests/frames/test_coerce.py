@@ -329,3 +329,12 @@ def test_the_callers_tables_stay_as_they_are(source: Any) -> None:
     rf.read_run(source)
     rf.evaluate(source, {"q": {"1": 1}})
     assert pl.DataFrame(source).equals(before)
+
+
+def test_decimals_that_float64_would_tie_are_refused() -> None:
+    close = pl.Series("score", ["2.00000000000000002", "2.00000000000000001"]).str.to_decimal(scale=17)
+    frame = pl.DataFrame({"query_id": ["q", "q"], "doc_id": ["a", "b"]}).with_columns(close)
+    with pytest.raises(rf.DataError, match=r"'score' holds 2\.00000000000000002, which Float64 would round"):
+        rf.read_run(frame)
+    plain = frame.with_columns(pl.Series("score", ["0.1", "2.5"]).str.to_decimal(scale=3))
+    assert rf.read_run(plain)["score"].to_list() == [0.1, 2.5]

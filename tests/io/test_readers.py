@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from pathlib import Path
 from typing import Any
@@ -368,3 +369,21 @@ def test_broken_lazy_frames_are_told_of() -> None:
     )
     with pytest.raises((rf.DataError, pl.exceptions.ComputeError), match="x"):
         rf.read_run(broken)
+
+
+def test_a_pipe_is_refused(tmp_path: Path) -> None:
+    """It can be read only once, and a format is recognised before it is read."""
+    os.mkfifo(tmp_path / "run.trec")
+    with pytest.raises(rf.DataError, match=r"run\.trec: a pipe or device can be read only once"):
+        rf.read_run(tmp_path / "run.trec")
+
+
+def test_an_empty_path_is_not_this_folder() -> None:
+    with pytest.raises(rf.DataError, match="a path is empty"):
+        rf.read_run("")
+
+
+def test_commas_in_a_file_of_tabs_are_told(tmp_path: Path) -> None:
+    path = write(tmp_path / "qrels.tsv", "query_id,doc_id,relevance\nq,d,1\n")
+    with pytest.raises(rf.DataError, match=r"among 'query_id,doc_id,relevance'; commas separate here: format='csv'"):
+        rf.read_qrels(path)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import doctest
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+import rankframe as rf
+import rankframe.metrics.retrieval
 from rankframe.metrics import REGISTRY, metric_table, parse
 
 README = Path(__file__).parents[2] / "README.md"
@@ -57,3 +60,16 @@ def test_the_readme_has_the_same_table() -> None:
         escaped = row.strip("|").replace("\\|", "\x00").split("|")
         cells = dict(zip(names, (cell.strip().strip("`").replace("\x00", "|") for cell in escaped), strict=True))
         assert right == tuple(cells[name] for name in columns)
+
+
+def test_every_family_is_exported() -> None:
+    for name, family in rf.metrics.REGISTRY.items():
+        assert family is getattr(rf.metrics, name), f"export {name} from rankframe/metrics/__init__.py"
+        assert name in rf.metrics.__all__
+
+
+def test_the_examples_of_every_formula_run() -> None:
+    """The names of a formula stand for families, so doctest is told of the formulas."""
+    tests = doctest.DocTestFinder().find(rankframe.metrics.retrieval)
+    found = {test.name.rpartition(".")[2] for test in tests if test.examples}
+    assert set(rf.metrics.REGISTRY) <= found

@@ -124,7 +124,8 @@ def scored_by_rank(frame: Frame, columns: Mapping[str, str] | None, where: str) 
     dtype = frame.collect_schema()["rank"]
     if dtype != pl.String and not dtype.is_numeric() and dtype != pl.Null:
         raise DataError(f"{where}: 'rank' is {dtype}, not a number, and there is no score")
-    rank = _parsed("rank", where) if dtype == pl.String else pl.col("rank").cast(pl.Float64)
+    read = _parsed if dtype == pl.String else _exact
+    rank = read("rank", where) if dtype == pl.String or dtype in _WIDE else pl.col("rank").cast(pl.Float64)
     return collected_like(frame, frame.lazy().with_columns(score=-rank))
 
 
@@ -141,7 +142,7 @@ def _cast(column: Column, dtype: pl.DataType, where: str) -> pl.Expr | None:
             return None
         if not dtype.is_numeric():
             raise DataError(f"{where}: {column.name!r} is {dtype}, not a number; cast it before")
-        return _exact(column.name, where) if dtype in _WIDE else col.cast(target)
+        return _exact(column.name, where) if dtype in _WIDE or dtype.is_decimal() else col.cast(target)
     if dtype.is_float() and column.kind == "id":
         raise DataError(
             f"{where}: {column.name!r} is {dtype}: ids are text, and whole numbers turn into floats where one is "
@@ -153,17 +154,21 @@ def _cast(column: Column, dtype: pl.DataType, where: str) -> pl.Expr | None:
 
 
 def _exact(name: str, where: str) -> pl.Expr:
-    """Whole numbers as Float64; one that would be rounded, so that different ones could tie, is refused."""
+    """Whole numbers and decimals as Float64; one that would be rounded, and so could tie with another, is refused."""
 
     def cast(values: pl.Series) -> pl.Series:
-        ends = [int(end) for end in (values.min(), values.max()) if isinstance(end, int)]
-        large = [end for end in ends if abs(end) > _EXACT_INTEGER]
-        if large:
+        number = values.cast(pl.Float64)
+        if values.dtype.is_decimal():
+            rounded = values.filter(number.cast(values.dtype, strict=False).ne_missing(values))
+        else:
+            ends = [end for end in (values.min(), values.max()) if isinstance(end, int) and abs(end) > _EXACT_INTEGER]
+            rounded = pl.Series(ends)
+        if len(rounded):
             raise DataError(
-                f"{where}: {name!r} holds {large[0]}, which Float64 would round (exact up to 2**53), so different "
+                f"{where}: {name!r} holds {rounded[0]}, which Float64 would round (exact up to 2**53), so different "
                 f"values could tie; scale the numbers down before"
             )
-        return values.cast(pl.Float64)
+        return number
 
     return pl.col(name).map_batches(cast, return_dtype=pl.Float64)
 

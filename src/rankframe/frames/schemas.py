@@ -61,9 +61,11 @@ class Schema:
             if found:
                 renames[found[0]] = column.name
             elif column.required:
+                seen = [name for name in present if not name.startswith("__rankframe")]
+                hint = "commas separate here: format='csv'; " if len(seen) == 1 and "," in seen[0] else ""
                 raise DataError(
-                    f"{where}: no column {column.name!r} for {self.name} among {listed(present, 12) or 'no columns'}; "
-                    f"read as {column.name}: {', '.join((column.name, *column.aliases))}; "
+                    f"{where}: no column {column.name!r} for {self.name} among {listed(seen, 12) or 'no columns'}; "
+                    f"{hint}read as {column.name}: {', '.join((column.name, *column.aliases))}; "
                     f'anything else by columns={{"yours": "{column.name}"}}'
                 )
         clash = {new for old, new in renames.items() if old != new} & (set(present) - set(renames))

@@ -30,11 +30,15 @@ def existing(path: str | PathLike[str]) -> Path:
 
     Raises:
         FileNotFoundError: naming it, if not.
-        DataError: for a file compressed in a way that is not read here.
+        DataError: for a file compressed in a way that is not read here, and for a pipe.
     """
     found = Path(path)
+    if not str(path):
+        raise DataError("a path is empty; an unset variable of the shell, perhaps")
     if not found.exists():
         raise FileNotFoundError(f"no such file or folder: {found}")
+    if not (found.is_file() or found.is_dir()):
+        raise DataError(f"{found}: a pipe or device can be read only once; write its content to a file first")
     if found.is_file():
         start = _start(found)
         for magic, name in _UNREAD.items():

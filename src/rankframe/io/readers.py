@@ -27,7 +27,7 @@ from rankframe.frames.schemas import CORPUS, QRELS, QUERIES, RUN, Schema
 from rankframe.io.files import Format, existing, format_of
 from rankframe.io.folders import find_qrels, find_texts
 from rankframe.io.tables import read_csv, read_json, read_jsonl, scan_parquet, scan_shards, unreadable
-from rankframe.io.text import read_table
+from rankframe.io.text import first_line, read_table
 from rankframe.io.trec import Columns, read_trec_qrels, read_trec_run
 
 
@@ -159,11 +159,12 @@ def load_run(
     columns: Columns | None = None,
     invalid: Invalid = "error",
     only: tuple[str, ...] | None = None,
+    checked: bool = True,
 ) -> Loaded:
-    """A run with where it came from and what was left out of it; `only` these columns of a Parquet file."""
+    """A run with where it came from and what was left out of it; `only` these columns, its rows yet to be `checked`."""
     choice("invalid", invalid, ("error", "drop"))
     loaded = _load(source, RUN, format, columns, invalid, only)
-    return valid_rows(loaded, "score", invalid)
+    return valid_rows(loaded, "score", invalid) if checked else loaded
 
 
 def load_qrels(
@@ -271,7 +272,7 @@ def _load_path(
     where = str(path)
     frame: Frame
     notes: list[Note] = []
-    match format_of(path, format, "trec" if schema in (RUN, QRELS) else "jsonl"):
+    match _format(path, format, schema):
         case "parquet":
             frame = scan_parquet(path)
         case "csv":
@@ -294,6 +295,15 @@ def _load_path(
     if not frame.collect_schema():
         frame = pl.DataFrame(schema=dict.fromkeys(schema.required, pl.String))
     return Loaded(_conformed(frame, schema, where, _renames(columns), only), where, notes)
+
+
+def _format(path: Path, given: Format | None, schema: Schema) -> Format:
+    """The format as given or by suffix; else TREC, and for texts JSON lines if the first line is one, or a table."""
+    kind = format_of(path, given, "trec")
+    if kind != "trec" or given is not None or schema.label in ("run", "qrels"):
+        return kind
+    first = first_line(path)
+    return "jsonl" if first is None or first[1][0].startswith("{") else "tsv"
 
 
 def _conformed(

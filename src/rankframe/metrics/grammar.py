@@ -80,5 +80,6 @@ def read_value(text: str) -> Value:
 def read_cutoff(text: str, whole: str) -> int:
     """A cutoff as written behind the @."""
     if not re.fullmatch(r"\s*[1-9][0-9]*\s*", text):
-        raise MetricError(f"{whole!r}: a cutoff is a whole number from 1, got {text.strip()!r}")
+        several = "; several metrics are a list of names" if "," in text else ""
+        raise MetricError(f"{whole!r}: a cutoff is a whole number from 1, got {text.strip()!r}{several}")
     return int(text)

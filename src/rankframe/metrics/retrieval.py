@@ -12,7 +12,7 @@ from typing import Literal
 
 import polars as pl
 
-from rankframe.metrics.metric import family
+from rankframe.metrics.metric import REGISTRY, family
 from rankframe.metrics.rows import Rows, count, places, total
 
 UNIT = (0.0, 1.0)
@@ -393,3 +393,7 @@ def num_rel_ret(rows: Rows, *, rel: float | None = None) -> pl.Expr:
     'num_rel_ret'
     """
     return count(rows.relevant(rel) & rows.within(None))
+
+
+__test__ = {name: family.formula for name, family in REGISTRY.items()}
+"""Where doctest finds the examples of the formulas, as the names above stand for families."""

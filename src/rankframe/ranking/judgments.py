@@ -73,6 +73,8 @@ def judge(loaded: Loaded, duplicates: Duplicates = "error", *, by_id: bool = Tru
             settled = settled_judgments(loaded, duplicates)
             frame, notes = settled.frame, settled.notes
             numbers, query = _numbered(frame["query_id"])
+    else:
+        raise DataError(f"{loaded.where}: no hash tells all judged pairs apart")
     relevance = frame["relevance"].to_numpy()
     by = (_narrow(-relevance), _narrow(query))
     order = np.lexsort((frame["doc_id"].rank("ordinal").to_numpy(), *by)) if by_id else np.lexsort(by)
