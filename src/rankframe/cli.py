@@ -181,7 +181,7 @@ def check(
             for run, reason, count, examples in found.iter_rows()
         ]
         header = ["run", "reason", "count", "examples", "meaning"]
-        typer.echo("\n\n".join(_record(header, row) for row in rows) if _narrow(rows) else aligned([header, *rows]))
+        typer.echo("\n\n".join(_record(header, row) for row in rows) if _too_wide(rows) else aligned([header, *rows]))
 
 
 def _found(find: Callable[[Path, str], Path], folder: Path, name: str) -> Path | None:
@@ -191,7 +191,7 @@ def _found(find: Callable[[Path, str], Path], folder: Path, name: str) -> Path |
         return None
 
 
-def _narrow(rows: Sequence[Sequence[str]]) -> bool:
+def _too_wide(rows: Sequence[Sequence[str]]) -> bool:
     """Whether the rows are too wide to stand beside each other on a terminal."""
     return max(sum(map(len, row)) for row in rows) > 150
 

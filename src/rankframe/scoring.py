@@ -153,7 +153,7 @@ def _no_judgments(where: str, runs: object) -> str:
     first = [
         loaded.frame["query_id"] for source in sources(runs)[:1] for _, loaded in load_runs(source, invalid="drop")
     ]
-    ids = listed(first[0].unique(maintain_order=True).head(3), 3) if first else "none"
+    ids = listed(first[0].unique(maintain_order=True).head(3), 3) if first else ""
     return (
         f"{where}: there are no judgments (expected query_id, doc_id, relevance); queries of the run: {ids or 'none'}"
     )

@@ -224,7 +224,7 @@ def _told(loaded: Loaded) -> pl.DataFrame:
         )
     if loaded.no_results:
         warnings.warn(
-            f"{loaded.where}: {len(loaded.no_results):,} queries have no results ({listed(loaded.no_results)}), which  "
+            f"{loaded.where}: {len(loaded.no_results):,} queries have no results ({listed(loaded.no_results)}), which "
             f"no row can say; give the mapping itself to evaluate",
             RankframeWarning,
             stacklevel=3,
@@ -251,7 +251,7 @@ def _load(
             f"{where}: a {type(source).__name__} holds no table; expected a path, a mapping, or a frame (Polars, "
             f"pandas, pyarrow, a list of records)"
         )
-    return Loaded(_conformed(frame, schema, where, columns, only), where)
+    return Loaded(_conformed(frame, schema, where, _mapping(columns, where), only), where)
 
 
 def _load_mapping(source: Mapping[object, object], schema: Schema, where: str) -> Loaded:
@@ -310,20 +310,24 @@ def _conformed(
     frame: Frame,
     schema: Schema,
     where: str,
-    columns: Columns | None,
+    renames: Mapping[str, str] | None,
     only: tuple[str, ...] | None = None,
 ) -> pl.DataFrame:
     """The frame with our names and dtypes, in memory."""
-    renames = _mapping(columns, where)
-    if schema is RUN:
-        frame = scored_by_rank(frame, renames, where)
-    frame = conform(frame, schema, where, renames)
+    frame = _named(frame, schema, where, renames)
     if only is not None:
         frame = frame.select([name for name in only if name in frame.collect_schema()])
     try:
         return collected(frame)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise unreadable(where, "a table", error) from error
+
+
+def _named(frame: Frame, schema: Schema, where: str, renames: Mapping[str, str] | None) -> Frame:
+    """The frame with our names and dtypes; a run that has only ranks is scored by them."""
+    if schema is RUN:
+        frame = scored_by_rank(frame, renames, where)
+    return conform(frame, schema, where, renames)
 
 
 def _renames(columns: Columns | None) -> Mapping[str, str] | None:
@@ -352,7 +356,4 @@ def _scan(source: object, schema: Schema, format: Format | None, columns: Column
             frame = frame.drop("iteration")
     else:
         return None
-    renames = _mapping(columns, where)
-    if schema is RUN:
-        frame = scored_by_rank(frame, renames, where)
-    return read_numbers(conform(frame, schema, where, renames).lazy(), schema, where)
+    return read_numbers(_named(frame, schema, where, _mapping(columns, where)).lazy(), schema, where)

@@ -23,7 +23,8 @@ def judged_ranking(judgments: Judgments, rankings: Sequence[Ranking], *, texts: 
 
     Columns: group UInt32 (the number of the run times the number of queries, plus that of the query), relevance
     Float64, rank Int64 (null where the run does not have the document), ideal_rank, n_ret Int64; with `texts` also
-    run_id, query_id, doc_id String. Sorted by run, query_id, rank (nulls last), relevance descending, doc_id.
+    run_id, query_id, doc_id String. Sorted by run, query_id, rank (nulls last), relevance descending; then by doc_id
+    where the judgments were made ready in that order, which only metrics that see the rows need.
     """
     import numpy as np
 

@@ -323,13 +323,13 @@ def _contradictions(listing: _Listing) -> list[Note]:
     rank = ranks.to_numpy()  # NaN where there is none
     queries = []
     for group in np.unique(np.searchsorted(listing.starts, falls, side="right") - 1).tolist():
-        places = np.arange(listing.starts[group], listing.ends[group])
-        places = places[~np.isnan(rank[places])]
-        scores = listing.scores(places)
-        worst_above = np.maximum.accumulate(rank[places])
+        positions = np.arange(listing.starts[group], listing.ends[group])
+        positions = positions[~np.isnan(rank[positions])]
+        scores = listing.scores(positions)
+        worst_above = np.maximum.accumulate(rank[positions])
         first_of_tie = np.searchsorted(-scores, -scores, side="left")
         above = first_of_tie > 0
-        if (rank[places][above] < worst_above[first_of_tie[above] - 1]).any():
+        if (rank[positions][above] < worst_above[first_of_tie[above] - 1]).any():
             queries.append(group)
     return [note("rank_contradicts_score", listing.queries[queries].sort().to_list())]
 
