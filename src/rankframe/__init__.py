@@ -10,7 +10,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rankframe import evaluation as evaluation
     from rankframe import metrics as metrics
+    from rankframe import retrievers as retrievers
     from rankframe.checking import check as check
     from rankframe.errors import DataError as DataError
     from rankframe.errors import ExtraError as ExtraError
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from rankframe.io.readers import scan_qrels as scan_qrels
     from rankframe.io.readers import scan_queries as scan_queries
     from rankframe.io.readers import scan_run as scan_run
+    from rankframe.io.retrievals import Retrieval as Retrieval
+    from rankframe.io.retrievals import read_retrieval as read_retrieval
     from rankframe.io.writers import write_corpus as write_corpus
     from rankframe.io.writers import write_qrels as write_qrels
     from rankframe.io.writers import write_queries as write_queries
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
     from rankframe.metrics import Metric as Metric
     from rankframe.report import Report as Report
     from rankframe.report import read_report as read_report
+    from rankframe.retrievers.retrieving import retrieve as retrieve
     from rankframe.scoring import evaluate as evaluate
 
 _HOMES = {
@@ -51,20 +56,23 @@ _HOMES = {
         "scan_queries",
         "scan_run",
     ),
+    "io.retrievals": ("Retrieval", "read_retrieval"),
     "io.writers": ("write_corpus", "write_qrels", "write_queries", "write_run"),
     "metrics": ("Metric",),
     "report": ("Report", "read_report"),
+    "retrievers.retrieving": ("retrieve",),
     "scoring": ("evaluate",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "metrics", *sorted(_HOME)]  # noqa: PLE0604  # names of the table above
+_MODULES = ("evaluation", "metrics", "retrievers")
+__all__ = ["__version__", *_MODULES, *sorted(_HOME)]  # noqa: PLE0604  # names of the table above
 
 
 def __getattr__(name: str) -> object:
-    if name == "metrics":
-        return import_module("rankframe.metrics")
+    if name in _MODULES:
+        return import_module(f"rankframe.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'rankframe' has no attribute {name!r}")
     value: object = getattr(import_module(f"rankframe.{_HOME[name]}"), name)

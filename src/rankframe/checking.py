@@ -87,12 +87,14 @@ def _text_notes(loaded: Loaded, schema: Schema) -> list[Note]:
 def _run_notes(name: str, loaded: Loaded, judgments: Judgments, cutoff: int | None) -> list[Note]:
     ranking = rank_run(name, loaded, judgments, duplicates="best", cutoff=cutoff)
     missing = judgments.queries.filter(pl.Series(ranking.n_ret == 0))
-    missing = missing.filter(~missing.is_in(pl.Series(loaded.no_results, dtype=pl.String).implode()))
+    told = pl.Series([*loaded.no_results, *loaded.failed], dtype=pl.String)
+    missing = missing.filter(~missing.is_in(told.implode()))
     own = loaded.frame.filter(pl.col("query_id") == pl.col("doc_id"))
     return [
         *ranking.notes,
         note("missing_query", missing.to_list()),
         note("no_results", loaded.no_results),
+        note("failed_query", loaded.failed),
         note("self_hit", pairs(own), own.height),
     ]
 

@@ -15,8 +15,9 @@ from rankframe.errors import DataError
 from rankframe.frames.checks import Invalid, Loaded, valid_ids, valid_rows
 from rankframe.frames.coerce import collected, conform, id_series, table_frame
 from rankframe.frames.schemas import Schema
-from rankframe.io.files import stem
+from rankframe.io.files import existing, stem
 from rankframe.io.readers import load_run, load_texts
+from rankframe.io.retrievals import Retrieval, load_retrieval
 from rankframe.metrics.grammar import is_text
 
 _NEEDED = ("query_id", "doc_id", "score", "rank", "run_id")
@@ -77,9 +78,9 @@ def load_runs(source: Source, *, invalid: Invalid) -> list[tuple[str, Loaded]]:
 def _unchecked(source: Source, invalid: Invalid) -> Loaded:
     """All rows of one source, as they stand."""
     if not _are_paths(source.holder):
-        return load_run(source.holder, invalid=invalid, only=_NEEDED, checked=False)
+        return _one(source.holder, invalid)
     try:
-        parts = [load_run(path, invalid=invalid, only=_NEEDED, checked=False) for path in source.holder]  # type: ignore[attr-defined]  # a list
+        parts = [_one(path, invalid) for path in source.holder]  # type: ignore[attr-defined]  # a list
     except FileNotFoundError as error:
         raise FileNotFoundError(
             f"{error}; {source.given!r} holds a list, which is one run in several files; a ranking of documents is "
@@ -89,6 +90,28 @@ def _unchecked(source: Source, invalid: Invalid) -> Loaded:
         pl.concat([part.frame for part in parts], how="diagonal_relaxed"),
         ", ".join(part.where for part in parts),
         [said for part in parts for said in part.notes],
+        [query for part in parts for query in part.no_results],
+        [query for part in parts for query in part.failed],
+        {query: left for part in parts for query, left in part.collapsed.items()},
+    )
+
+
+def _one(holder: object, invalid: Invalid) -> Loaded:
+    """A run, or what a retriever answered, with what its log says."""
+    found = holder
+    if isinstance(holder, (str, PathLike)) and (kept := load_retrieval(existing(holder))):
+        found = kept[0]
+    if not isinstance(found, Retrieval):
+        return load_run(holder, invalid=invalid, only=_NEEDED, checked=False)
+    loaded = load_run(found.run, invalid=invalid, only=_NEEDED, checked=False)
+    log = found.log
+    collapsed = log.filter(pl.col("n_collapsed") > 0).select("query_id", "n_results")
+    return replace(
+        loaded,
+        where=str(holder) if found is not holder else "retrieval",
+        no_results=log.filter(status="ok", n_results=0)["query_id"].to_list(),
+        failed=log.filter(status="failed")["query_id"].to_list(),
+        collapsed=dict(collapsed.iter_rows()),
     )
 
 

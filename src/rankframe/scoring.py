@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Literal
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from rankframe import __version__
-from rankframe.errors import DataError, MetricError, listed
+from rankframe.errors import DataError, MetricError, RankframeWarning, counted, listed
 from rankframe.frames.checks import Duplicates, Invalid, Loaded, choice
 from rankframe.frames.ledger import Note, ledger_frame, note
 from rankframe.frames.schemas import CORPUS, QUERIES
@@ -42,6 +43,7 @@ def evaluate(
     missing: Count | None = None,
     no_relevant: Count | None = None,
     self_hits: SelfHits | None = None,
+    failed: Count | None = None,
     queries: object = None,
     corpus: object = None,
     duplicates: Duplicates = "error",
@@ -51,14 +53,16 @@ def evaluate(
     """Score one or more runs against judgments.
 
     Args:
-        runs: a run (a frame, a path, a mapping query -> {document: score}), a list of paths, or a mapping
-            name -> any of these. Names come from the mapping, else the column run_id, else the file, else "run".
+        runs: a run (a frame, a path, a mapping query -> {document: score}, a `Retrieval`), a list of paths, or a
+            mapping name -> any of these. Names come from the mapping, else the column run_id, else the file, else
+            "run".
         qrels: judgments: whatever `read_qrels` takes.
         metrics: names, `Metric` objects, or both; see `rankframe.metrics`.
-        convention: "documented", "trec_eval", "trec_eval_c", "ir_measures" or "beir"; sets the next three.
+        convention: "documented", "trec_eval", "trec_eval_c", "ir_measures" or "beir"; sets the next four.
         missing: a judged query that the run misses counts "zero" or is left out ("skip").
         no_relevant: the same for a query without a relevant document.
         self_hits: "drop" takes documents whose id is the query's out of the run.
+        failed: a query whose retrieval failed counts "zero" or is left out ("skip"); as a missing one unless given.
         queries: the queries that count (frame, path, ids, or mapping by id); the others are `not_asked`.
         corpus: the documents that exist (likewise); judged ones that it lacks go to the ledger.
         duplicates: "error" refuses a (query, document) pair that stands there twice and conflicting judgments; "best"
@@ -77,7 +81,8 @@ def evaluate(
         FileNotFoundError: for a path where nothing is.
 
     Warns:
-        RankframeWarning: for a run without results, whose scores are 0.
+        RankframeWarning: for a run without results, whose scores are 0, and for one whose results, collapsed to
+            documents, are fewer than the largest cutoff.
 
     >>> report = evaluate({"q1": {"d1": 2.0, "d2": 1.0}}, {"q1": {"d2": 1}, "q2": {"d3": 1}}, metrics="mrr@10")
     >>> report.scores.select("query_id", "status", "mrr@10").rows()
@@ -85,7 +90,7 @@ def evaluate(
     >>> report.value("mrr@10")
     0.25
     """
-    rules = named_convention(convention, missing=missing, no_relevant=no_relevant, self_hits=self_hits)
+    rules = named_convention(convention, missing=missing, no_relevant=no_relevant, self_hits=self_hits, failed=failed)
     asked = resolve(metrics, dialect=rules.dialect)
     choice("duplicates", duplicates, ("error", "best"))
     choice("fingerprint", fingerprint, ("size", "sha256"))
@@ -117,6 +122,8 @@ def evaluate(
                 )
             ranking = rank_run(name, loaded, judgments, duplicates=duplicates, self_hits=rules.self_hits, cutoff=cutoff)
             found[name] = ranking, population.covered(ranking, loaded)
+            if cutoff is not None:
+                notes.append(_cut_short(name, loaded, judgments, cutoff))
             inputs[name] = {
                 "run_id": name,
                 "rows": loaded.frame.height,
@@ -255,6 +262,19 @@ def _blame(judged: pl.LazyFrame, metrics: Sequence[Metric]) -> None:
                 f"metric {metric.name!r} cannot be computed over the judged ranking ({', '.join(BASE_COLUMNS)}), one "
                 f"number per query: {str(error).partition(chr(10))[0].partition('; valid columns')[0]}"
             ) from error
+
+
+def _cut_short(name: str, loaded: Loaded, judgments: Judgments, cutoff: int) -> Note:
+    """The judged queries that have fewer documents than the cutoff since their results were collapsed; warned of."""
+    short = [query for query, left in loaded.collapsed.items() if left < cutoff and query in judgments.numbers]
+    if short:
+        warnings.warn(
+            f"{loaded.where}: of {counted(len(short), 'query')} the run {name!r} has fewer documents than the largest "
+            f"cutoff, {cutoff}, since several results are of one document ({listed(short)}); ask for more with limit=",
+            RankframeWarning,
+            stacklevel=3,
+        )
+    return note("collapsed_below_cutoff", short).of(name)
 
 
 def _absent_documents(judgments: Judgments, corpus: Loaded) -> list[Note]:

@@ -48,7 +48,7 @@ def test_unknown_conventions_are_told_the_known_ones(name: Any) -> None:
 
 @pytest.mark.parametrize(
     ("option", "valid"),
-    [("missing", "zero, skip"), ("no_relevant", "zero, skip"), ("self_hits", "keep, drop")],
+    [("missing", "zero, skip"), ("no_relevant", "zero, skip"), ("failed", "zero, skip"), ("self_hits", "keep, drop")],
 )
 @pytest.mark.parametrize("value", ["none", "", 0, False, ["zero"]], ids=repr)
 def test_unknown_options_are_told_the_valid_ones(option: str, valid: str, value: Any) -> None:

@@ -23,12 +23,18 @@ _TEXT = "__rankframe_as_written__"
 
 @dataclass(slots=True)
 class Loaded:
-    """A frame on its way in: where it came from, and what the ledger has to say of it."""
+    """A frame on its way in: where it came from, and what the ledger has to say of it.
+
+    Of a run, which queries returned nothing, which failed, and how many documents were left of those whose results
+    were collapsed: no row can say so.
+    """
 
     frame: pl.DataFrame
     where: str
     notes: list[Note] = field(default_factory=list)
     no_results: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    collapsed: dict[str, int] = field(default_factory=dict)
 
 
 def choice(name: str, value: object, valid: tuple[str, ...]) -> None:

@@ -16,6 +16,7 @@ REASONS: dict[str, str] = {
     "no_relevant": "judged query without a relevant document",
     "not_asked": "judged query outside of the given queries",
     "failed_query": "query whose retrieval failed",
+    "collapsed_below_cutoff": "query of which fewer documents than the largest cutoff are left, its results collapsed",
     "tie_at_cutoff": "query whose ranking is cut inside a tie at the largest cutoff asked",
     "rank_contradicts_score": "query whose rank column orders documents against their scores",
     "self_hit": "run row whose document is the query itself",

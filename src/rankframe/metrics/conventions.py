@@ -18,12 +18,14 @@ class Convention:
     missing: a judged query that the run misses scores 0 ("zero") or is left out ("skip").
     no_relevant: the same for a query without a relevant document.
     self_hits: "drop" takes documents whose id is the query's out of the run before it is ranked.
+    failed: the same for a query whose retrieval failed; None is whatever holds for a missing one.
     dialect: whose metric names are meant where tools differ.
     """
 
     missing: Count = "zero"
     no_relevant: Count = "skip"
     self_hits: SelfHits = "keep"
+    failed: Count | None = None
     dialect: str | None = None
 
 
@@ -43,6 +45,7 @@ def convention(
     missing: Count | None = None,
     no_relevant: Count | None = None,
     self_hits: SelfHits | None = None,
+    failed: Count | None = None,
 ) -> Convention:
     """The convention of that name, with the options that are given instead of its own.
 
@@ -58,6 +61,7 @@ def convention(
         "missing": missing,
         "no_relevant": no_relevant,
         "self_hits": self_hits,
+        "failed": failed,
     }
     for option, value in options.items():
         valid = ("keep", "drop") if option == "self_hits" else ("zero", "skip")

@@ -78,17 +78,24 @@ class Population:
         import numpy as np
 
         has_rows = ranking.n_ret > 0
-        returned_nothing = self._returned_nothing(loaded.no_results) & ~has_rows
-        missing = ~has_rows & ~returned_nothing
+        returned_nothing = self._among(loaded.no_results) & ~has_rows
+        failed = self._among(loaded.failed) & ~has_rows & ~returned_nothing
+        missing = ~has_rows & ~returned_nothing & ~failed
         if loaded.frame.is_empty():
-            kinds = {"that returned nothing and count 0": returned_nothing, "that are missing": missing}
+            kinds = {
+                "that returned nothing and count 0": returned_nothing,
+                "whose retrieval failed": failed,
+                "that are missing": missing,
+            }
             told = [f"{what}: {(where & self._asked).sum():,}" for what, where in kinds.items() if where.any()]
             warnings.warn(
                 f"{loaded.where}: the run {ranking.run_id!r} is empty; judged queries {', '.join(told)}",
                 RankframeWarning,
                 stacklevel=3,
             )
-        elif not ((has_rows | returned_nothing).any() or loaded.frame["query_id"].is_in(self._ids.implode()).any()):
+        elif not (
+            (has_rows | returned_nothing | failed).any() or loaded.frame["query_id"].is_in(self._ids.implode()).any()
+        ):
             raise DataError(
                 f"{loaded.where}: the run {ranking.run_id!r} and the judgments have no query in common; run: "
                 f"{listed(loaded.frame['query_id'].unique().sort().head(3), 3)}, judgments: "
@@ -99,17 +106,21 @@ class Population:
             counts &= self._relevant
         if self._rules.missing == "skip":
             counts &= ~missing
-        code = np.select([~self._asked, ~self._relevant, missing], [4, 3, 1], 0).astype(np.uint32)
+        if (self._rules.failed or self._rules.missing) == "skip":
+            counts &= ~failed
+        code = np.select([~self._asked, ~self._relevant, failed, missing], [4, 3, 2, 1], 0).astype(np.uint32)
         return Covered(
             status=code,
             counts=counts,
             notes=tuple(
                 said.of(ranking.run_id)
-                for said in self._noted(missing_query=missing & self._asked, no_results=returned_nothing)
+                for said in self._noted(
+                    missing_query=missing & self._asked, failed_query=failed & self._asked, no_results=returned_nothing
+                )
             ),
         )
 
-    def _returned_nothing(self, ids: Sequence[str]) -> Flags:
+    def _among(self, ids: Sequence[str]) -> Flags:
         import numpy as np
 
         if not ids:

@@ -1,0 +1,205 @@
+"""The documented dictionary API: the same names, signatures and values, over the frames of rankframe.
+
+A program that imports the documented module changes one import line. Dictionaries are turned into frames, evaluated by
+`retrieve` and `evaluate`, and turned back; no formula stands here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from rankframe.errors import DataError, MetricError, counted, listed, nearest
+from rankframe.frames.schemas import QUERIES
+from rankframe.io import beir
+from rankframe.io.readers import load_qrels, load_texts
+from rankframe.metrics.metric import checked_cutoff
+from rankframe.metrics.scalar import (
+    average_precision,
+    dcg_at_k,
+    ndcg_at_k,
+    precision_at_k,
+    recall_at_k,
+    reciprocal_rank,
+)
+from rankframe.retrievers.retrieving import retrieve
+from rankframe.scoring import evaluate
+
+__all__ = [
+    "RETRIEVAL_METRICS",
+    "Qrels",
+    "RetrievalEvalReport",
+    "average_precision",
+    "dcg_at_k",
+    "evaluate_retrieval",
+    "ndcg_at_k",
+    "precision_at_k",
+    "read_beir",
+    "recall_at_k",
+    "reciprocal_rank",
+    "write_beir",
+]
+
+Qrels = Mapping[str, Mapping[str, float]]
+"""Judgments: query id -> document id -> grade; above 0 is relevant, 0 is judged and not relevant."""
+
+RETRIEVAL_METRICS: dict[str, Callable[[Sequence[str], Mapping[str, float], int], float]] = {
+    "map": average_precision,
+    "mrr": reciprocal_rank,
+    "ndcg": ndcg_at_k,
+    "precision": precision_at_k,
+    "recall": recall_at_k,
+}
+"""The metrics of `evaluate_retrieval` by their short names, each as a function of one ranking."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalEvalReport:
+    """Scores of a retriever over a set of queries.
+
+    metrics: "<metric>@<k>" -> mean over the scored queries. per_query: query id -> the same of that query.
+    n_queries: how many queries were scored. k_values: the cutoffs, ascending.
+
+    >>> RetrievalEvalReport({"ndcg@10": 0.5}, {}, 1, (10,)).primary
+    0.5
+    """
+
+    metrics: Mapping[str, float]
+    per_query: Mapping[str, Mapping[str, float]]
+    n_queries: int
+    k_values: tuple[int, ...]
+
+    @property
+    def primary(self) -> float | None:
+        """Mean NDCG@10, None where it was not asked for."""
+        return self.primary_at(10)
+
+    def primary_at(self, k: int) -> float | None:
+        """Mean NDCG at another cutoff, None where it was not asked for."""
+        return self.metrics.get(f"ndcg@{k}")
+
+
+def evaluate_retrieval(
+    retriever: Any,
+    qrels: Qrels,
+    queries: Mapping[str, str],
+    *,
+    k_values: Sequence[int] = (1, 5, 10, 100),
+    metrics: Sequence[str] = ("ndcg", "recall", "precision", "mrr", "map"),
+    limit: int | None = None,
+) -> RetrievalEvalReport:
+    """Ask a retriever for every judged query and score what it answers.
+
+    Args:
+        retriever: whatever `rankframe.retrieve` takes; results are mapped to their source documents, of which the best
+            rank counts.
+        qrels: judgments; a query without a grade above 0 is skipped.
+        queries: query id -> text; a judged query that is not there is skipped.
+        k_values: cutoffs; one alone may stand without a list, repeated ones count once.
+        metrics: names of `RETRIEVAL_METRICS`.
+        limit: how many results to ask for; the largest cutoff unless given.
+
+    Returns:
+        A `RetrievalEvalReport` with a mean for each metric and cutoff.
+
+    Raises:
+        MetricError: (a ValueError) for an unknown metric, a bad cutoff or limit, before the retriever is called.
+        DataError: (a ValueError) where no query can be scored, and for input that cannot be read.
+        Exception: whatever the retriever raises, with a note that names the query; what was finished is in its
+            attribute `retrieval`.
+
+    Warns:
+        RankframeWarning: where results, several of one document, are fewer documents than the largest cutoff.
+
+    >>> qrels, queries = {"q1": {"d1": 1.0}}, {"q1": "red kite"}
+    >>> report = evaluate_retrieval(lambda query: ["d9", "d1"], qrels, queries, k_values=(1, 2))
+    >>> report.metrics["recall@1"], report.metrics["mrr@2"], report.n_queries
+    (0.0, 0.5, 1)
+    """
+    cutoffs = _cutoffs(k_values)
+    names = [f"{name}@{k}" for name in _known(metrics) for k in cutoffs]
+    judgments = load_qrels(qrels)
+    judged = judgments.frame.filter(pl.col("relevance") > 0)["query_id"].unique(maintain_order=True)
+    texts = load_texts(queries, QUERIES).frame
+    asked = texts.join(judged.to_frame(), on="query_id", how="semi", maintain_order="left")
+    if asked.is_empty():
+        raise DataError(
+            f"no query can be scored: none has both a text and a relevant document; queries: "
+            f"{listed(texts['query_id'].head(3), 3) or 'none'}, judged with a grade above 0: "
+            f"{listed(judged.head(3), 3) or 'none'}"
+        )
+    found = retrieve(retriever, asked, limit=cutoffs[-1] if limit is None else limit)
+    told = evaluate({"retriever": found}, judgments.frame, metrics=names, queries=asked).to_dict()
+    ids = {str(query): query for query in qrels}
+    told["per_query"] = {ids.get(query, query): scores for query, scores in told["per_query"].items()}
+    return RetrievalEvalReport(**told)
+
+
+def _cutoffs(k_values: object) -> tuple[int, ...]:
+    """The cutoffs, ascending, each once."""
+    given = list(k_values) if isinstance(k_values, Iterable) and not isinstance(k_values, (str, bytes)) else [k_values]
+    if not given:
+        raise MetricError("k_values is empty; name a cutoff, as in k_values=(10,)")
+    return tuple(sorted(set(map(checked_cutoff, given))))
+
+
+def _known(metrics: object) -> list[str]:
+    """The names, each once."""
+    names = [metrics] if isinstance(metrics, str) else list(metrics)  # type: ignore[call-overload]  # else iterable
+    unknown = [name for name in names if name not in RETRIEVAL_METRICS]
+    if unknown:
+        raise MetricError(f"unknown metric {unknown[0]!r}: {nearest(str(unknown[0]), list(RETRIEVAL_METRICS))}")
+    if not names:
+        raise MetricError(f"metrics is empty; valid: {', '.join(RETRIEVAL_METRICS)}")
+    return list(dict.fromkeys(names))
+
+
+def read_beir(
+    directory: str, *, qrels: str | None = None
+) -> tuple[dict[str, str], dict[str, str], dict[str, dict[str, float]]]:
+    """A BEIR folder as three dictionaries: document id -> title and text, query id -> text, and the judgments.
+
+    Args:
+        directory: the folder.
+        qrels: the file of judgments, relative to it; without it the first found of `qrels.tsv`, `qrels/test.tsv`,
+            `qrels/dev.tsv` and whatever else `rankframe.read_beir` finds.
+
+    Raises:
+        FileNotFoundError: for a file that is missing.
+        DataError: for content that cannot be read, and for an id that stands for different texts.
+    """
+    found = beir.read_beir(directory, qrels=qrels)
+    text = pl.col("text").fill_null("")
+    if "title" in found.corpus.columns:
+        text = pl.concat_str([pl.col("title").fill_null(""), text], separator=" ").str.strip_chars()
+    judgments: dict[str, dict[str, float]] = {}
+    for query, doc, grade in found.qrels.select("query_id", "doc_id", "relevance").iter_rows():
+        judgments.setdefault(query, {})[doc] = grade
+    corpus = found.corpus.select("doc_id", text)
+    return _texts(corpus, "doc_id"), _texts(found.queries.select("query_id", "text"), "query_id"), judgments
+
+
+def _texts(frame: pl.DataFrame, key: str) -> dict[str, str]:
+    frame = frame.unique(maintain_order=True)
+    twice = frame[key].filter(frame[key].is_duplicated()).unique(maintain_order=True)
+    if len(twice):
+        raise DataError(
+            f"{counted(len(twice), key)} with different texts: {listed(twice)}; a dictionary holds one each"
+        )
+    return dict(frame.iter_rows())
+
+
+def write_beir(
+    directory: str, corpus: Mapping[str, str], queries: Mapping[str, str], qrels: Mapping[str, Mapping[str, float]]
+) -> None:
+    """Write three dictionaries as `corpus.jsonl`, `queries.jsonl` and `qrels.tsv`; `read_beir` gives them back.
+
+    The folder is made where it is absent.
+
+    Raises:
+        DataError: for what the files cannot hold, such as an id with a tab. No file is written then.
+    """
+    beir.write_beir(directory, corpus, queries, qrels)

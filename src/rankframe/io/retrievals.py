@@ -1,0 +1,124 @@
+"""What a retriever answered, as frames and as one Parquet file."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from io import BytesIO
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from rankframe.errors import DataError, counted
+from rankframe.io.files import existing
+from rankframe.io.tables import unreadable
+
+LOG = pl.Schema(
+    {
+        "query_id": pl.String,
+        "n_results": pl.Int64,
+        "status": pl.String,
+        "error": pl.String,
+        "latency_s": pl.Float64,
+        "n_collapsed": pl.Int64,
+    }
+)
+"""The columns of a log."""
+
+_METADATA = "rankframe_retrieval"
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Retrieval:
+    """What a retriever answered: a run, and how every query went.
+
+    Attributes:
+        run: query_id, doc_id String, score Float64, in the order of the queries and best first; where the retriever's
+            own scores did not give its order, they stand in `retriever_score` Float64 and `score` is minus the rank.
+        log: a row per query that was asked: query_id, n_results Int64 (null where it failed), status String (`ok`,
+            `failed`), error String, latency_s Float64 in seconds, n_collapsed Int64 (results left out because a better
+            one is of the same document).
+
+    `evaluate` takes it in place of a run: a query without results counts 0, a failed one is `failed`.
+    """
+
+    run: pl.DataFrame
+    log: pl.DataFrame
+
+    def __repr__(self) -> str:
+        failed = self.log.filter(status="failed").height
+        collapsed = int(self.log["n_collapsed"].sum())
+        told = [f"{counted(failed, 'query')} failed"] if failed else []
+        told += [f"{counted(collapsed, 'result')} collapsed"] if collapsed else []
+        found = f"{counted(self.run.height, 'result')} of {counted(self.log.height, 'query')}"
+        return f"Retrieval({', '.join([found, *told])})"
+
+    def write_parquet(self, path: str | PathLike[str]) -> None:
+        """Write the run as one Parquet file with the log in its metadata; `read_retrieval` gives both back.
+
+        Any other reader sees the run; `evaluate` and the command line see both.
+
+        Raises:
+            DataError: where it cannot be written.
+        """
+        write_retrieval(Path(path), self.run, self.log, {})
+
+
+def read_retrieval(path: str | PathLike[str]) -> Retrieval:
+    """The retrieval that `Retrieval.write_parquet`, or `retrieve` with a checkpoint, wrote.
+
+    Raises:
+        FileNotFoundError: where there is no such file.
+        DataError: for a file that holds no retrieval, or one of a later format.
+    """
+    found = load_retrieval(existing(path))
+    if found is None:
+        raise DataError(f"{path}: this file was not written by Retrieval.write_parquet; read_run reads a run")
+    return found[0]
+
+
+def write_retrieval(path: Path, run: pl.DataFrame, log: pl.DataFrame, told: Mapping[str, Any]) -> None:
+    """Write run and log, and what else is `told`, beside the place and then into it: nobody meets half of a file."""
+    packed = BytesIO()
+    log.write_ipc(packed, compression="zstd")
+    metadata = {"format": _FORMAT, "log": base64.b64encode(packed.getvalue()).decode(), **told}
+    part = path.with_name(f".{path.name}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        run.write_parquet(part, metadata={_METADATA: json.dumps(metadata)})
+        part.replace(path)
+    except pl.exceptions.PolarsError as error:
+        raise DataError(f"{path}: cannot be written ({str(error).partition(chr(10))[0]})") from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def load_retrieval(path: Path) -> tuple[Retrieval, dict[str, Any]] | None:
+    """The retrieval in a Parquet file, and what else its metadata tells; None for a file that holds none."""
+    if path.suffix not in (".parquet", ".pq") or not path.is_file():
+        return None
+    try:
+        metadata = pl.read_parquet_metadata(path).get(_METADATA)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise unreadable(path, "Parquet", error) from error
+    if metadata is None:
+        return None
+    try:
+        told: dict[str, Any] = json.loads(metadata)
+        if (newer := told.pop("format")) > _FORMAT:
+            raise DataError(f"{path}: retrieval format {newer} is newer than this rankframe knows ({_FORMAT})")
+        log = pl.read_ipc(base64.b64decode(told.pop("log")))
+        run = pl.read_parquet(path, glob=False)
+    except (LookupError, TypeError, ValueError, pl.exceptions.PolarsError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(
+            f"{path}: its metadata {_METADATA!r} is not what a retrieval's is ({error!s:.80}); the run alone is read "
+            f"by pl.read_parquet"
+        ) from error
+    return Retrieval(run, log.select(LOG.names())), told | {"log": log}

@@ -1,0 +1,145 @@
+"""How a retriever is called: its signature says which of its parameters are the query, its id and the limit."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rankframe.errors import DataError, listed
+
+_METHODS = ("search", "retrieve", "invoke", "query", "run")
+_METHODS_OF_BATCHES = ("batch", "batch_search", "search_batch")
+
+# The names of parameters that a retriever may have, the usual ones first.
+_QUERY = ("query", "query_text", "query_str", "search_query", "question", "text", "q", "input", "str_or_query_bundle")
+_QUERIES = ("queries", "query_texts", "questions", "texts", "inputs")
+_ID = ("query_id", "qid")
+_IDS = ("query_ids", "qids")
+_LIMIT = ("limit", "k", "top_k", "n_results", "topk", "num_results", "max_results", "size")
+
+_LISTS = re.compile(r"(typing\.|collections\.abc\.)?(list|List|Sequence|Iterable)\[")
+_USUAL_BATCH = 32
+
+_WRAP = "wrap it, as in retrieve(lambda query, limit: my_search(query, count=limit), queries)"
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One query that is asked."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A retriever as it is to be called.
+
+    name: what it is called in messages. batch_size: how many queries it takes at once, None for one without a list.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    bound: Mapping[str, str]  # parameter -> "text", "id" or "limit"
+    positional: Sequence[str]  # those of `bound` that are passed by place
+    batch_size: int | None
+
+    def __call__(self, queries: Sequence[Query], limit: int) -> Any:
+        """Ask for the results of these queries, of one alone where the retriever takes no list."""
+        first = queries[0]
+        values = {
+            "text": [query.text for query in queries] if self.batch_size else first.text,
+            "id": [query.id for query in queries] if self.batch_size else first.id,
+            "limit": limit,
+        }
+        named = {name: values[role] for name, role in self.bound.items() if name not in self.positional}
+        return self.function(*(values[self.bound[name]] for name in self.positional), **named)
+
+
+def caller(retriever: object, batch_size: int | None) -> Caller:
+    """How to call a function, or the method of an object that searches.
+
+    Args:
+        retriever: a function, or an object with one of the usual methods.
+        batch_size: how many queries it takes at once; None looks at the name and annotation of its parameter.
+
+    Raises:
+        DataError: for what cannot be called, and for parameters whose meaning nothing tells.
+    """
+    function, name = _function(retriever, batched=batch_size is not None)
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):  # written in C, and silent about it: the query alone is what every retriever takes
+        return Caller(name, function, {"query": "text"}, ["query"], batch_size)
+    if isinstance(function, functools.partial):  # what the caller settled stays
+        parameters = {n: p for n, p in parameters.items() if n not in function.keywords}  # type: ignore[assignment]  # read only
+    bound, lists = _bound(parameters, name)
+    positional = [n for n, p in parameters.items() if p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL) and n in bound]
+    before = [n for n, p in parameters.items() if p.kind is p.POSITIONAL_ONLY]
+    if positional and before[: len(positional)] != positional and before:
+        raise DataError(f"{name}: {listed(before, 12)} are passed by place, and not all of them are known; {_WRAP}")
+    return Caller(name, function, bound, positional, batch_size or (_USUAL_BATCH if lists else None))
+
+
+def _function(retriever: object, *, batched: bool) -> tuple[Callable[..., Any], str]:
+    """What is called, and its name: a function itself, of an object the first of the usual methods."""
+    if inspect.isclass(retriever) or inspect.ismodule(retriever):
+        raise DataError(f"the retriever is {retriever!r}; give a function, or an object made of the class")
+    if inspect.isroutine(retriever) or isinstance(retriever, functools.partial):
+        return retriever, _name(retriever)
+    usual = (*_METHODS_OF_BATCHES, *_METHODS) if batched else _METHODS
+    for method in (*usual, *(f"a{name}" for name in usual)):
+        found = getattr(retriever, method, None)
+        if callable(found):
+            return found, f"{type(retriever).__name__}.{method}"
+    if callable(retriever):
+        return retriever, type(retriever).__name__
+    raise DataError(
+        f"a {type(retriever).__name__} is no retriever: {retriever!r:.80}; expected a function of a query, or an "
+        f"object with a method {', '.join(_METHODS)}; {_WRAP}"
+    )
+
+
+def _name(function: object) -> str:
+    if isinstance(function, functools.partial):
+        return _name(function.func)
+    return str(getattr(function, "__qualname__", type(function).__name__))
+
+
+def _bound(parameters: Mapping[str, inspect.Parameter], name: str) -> tuple[dict[str, str], bool]:
+    """Which parameters are given what, and whether the query's takes a list."""
+    takes = {n: p for n, p in parameters.items() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
+    bound: dict[str, str] = {}
+    lists = False
+    for role, names in (("text", _QUERY), ("text", _QUERIES), ("id", _ID), ("id", _IDS), ("limit", _LIMIT)):
+        found = next((usual for usual in names if usual in takes), None)
+        if found is not None and role not in bound.values():
+            bound[found] = role
+            lists = lists or names in (_QUERIES, _IDS)
+    required = [n for n, p in takes.items() if p.default is p.empty and n not in bound]
+    if not {"text", "id"} & set(bound.values()):  # the only one that is required is the query, whatever its name
+        anything = next((n for n, p in parameters.items() if p.kind is p.VAR_POSITIONAL), None)
+        query = next((n for n in required if takes[n].kind is not inspect.Parameter.KEYWORD_ONLY), anything)
+        if query is None:
+            raise DataError(
+                f"{name}({', '.join(parameters)}): none of its parameters is the query; usual names are "
+                f"{', '.join(_QUERY[:5])}, and {', '.join(_QUERIES[:2])} for a list of them; {_WRAP}"
+            )
+        required = [n for n in required if n != query]
+        bound = {query: "text", **bound}
+    if required:
+        raise DataError(
+            f"{name}({', '.join(parameters)}): nothing says what its {listed(required)} is given; the limit goes to "
+            f"{', '.join(_LIMIT[:4])}, the id of the query to {_ID[0]}; {_WRAP}"
+        )
+    text = next((takes[n] for n, role in bound.items() if role == "text" and n in takes), None)
+    return bound, lists or (text is not None and _LISTS.match(_annotation(text)) is not None)
+
+
+def _annotation(parameter: inspect.Parameter) -> str:
+    told = parameter.annotation
+    return told if isinstance(told, str) else str(told)
