@@ -1,4 +1,4 @@
-"""Draw what a report of the two handbook runs holds: the difference of every query.
+"""Draw what a report of the two lexical handbook runs holds: the difference of every query.
 
     pip install 'rankframe[plots]' && python data/make_picture.py
 
@@ -31,5 +31,6 @@ bars = (
         color=alt.condition("datum.difference > 0", alt.value("#0072B2"), alt.value("#E69F00")),
     )
 )
-title = f"28 questions: bm25 {means['bm25']:.3f}, tfidf {means['tfidf']:.3f} on average, and where they differ"
+average = f"bm25 {means['bm25']:.3f}, tfidf {means['tfidf']:.3f} on average"
+title = f"{difference.height} questions: {average}, and where they differ"
 bars.properties(width=640, height=220, title=title).save(HANDBOOK / "per_query.svg")

@@ -1,17 +1,20 @@
-"""Write the two lexical runs of the handbook set: word BM25 and character n-gram TF-IDF.
+"""Write the three runs of the handbook set: word BM25, character n-gram TF-IDF, and stored dense vectors.
 
-Usage: ``python data/make_runs.py`` (needs bm25s, PyStemmer and numpy). The output is deterministic.
+Usage: ``python data/make_runs.py`` (needs rankframe with the extra bm25). The output is deterministic. The vectors are
+those that ``make_vectors.py`` wrote.
 """
 
-import json
 import re
 from collections import Counter
 from pathlib import Path
 
-import bm25s  # type: ignore[import-untyped]
+import bm25s
 import numpy as np
 import numpy.typing as npt
-import Stemmer  # type: ignore[import-not-found]
+import polars as pl
+import Stemmer
+
+import rankframe as rf
 
 HANDBOOK = Path(__file__).resolve().parent / "handbook"
 DEPTH = 20
@@ -19,10 +22,17 @@ DEPTH = 20
 Scores = npt.NDArray[np.float64]
 
 
-def read_jsonl(path: Path) -> list[dict[str, str]]:
-    """Read one JSON object per line."""
-    with path.open(encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
+def cosines(queries: Scores, docs: Scores, decimals: int) -> Scores:
+    """Compare every query with every document.
+
+    Rounded, so that the last bits of a matrix product cannot differ between machines.
+    """
+
+    def unit(rows: Scores) -> Scores:
+        norm = np.linalg.norm(rows, axis=1, keepdims=True)
+        return np.asarray(np.divide(rows, norm, out=np.zeros_like(rows), where=norm > 0))
+
+    return np.asarray(np.round(unit(queries) @ unit(docs).T, decimals))
 
 
 def bm25_scores(docs: list[str], queries: list[str]) -> Scores:
@@ -61,14 +71,19 @@ def tfidf_scores(docs: list[str], queries: list[str]) -> Scores:
 
     doc_tf, query_tf = vectors(counts), vectors([char_ngrams(query) for query in queries])
     idf = np.log((1 + len(docs)) / (1 + np.count_nonzero(doc_tf, axis=0))) + 1
+    return cosines(query_tf * idf, doc_tf * idf, decimals=12)
 
-    def unit(tf: Scores) -> Scores:
-        weighted = tf * idf
-        norm = np.linalg.norm(weighted, axis=1, keepdims=True)
-        return np.asarray(np.divide(weighted, norm, out=np.zeros_like(weighted), where=norm > 0))
 
-    # Rounded to 12 decimals so that the last bits of a matrix product cannot differ between machines.
-    return np.asarray(np.round(unit(query_tf) @ unit(doc_tf).T, 12))
+def stored_vectors(name: str, ids: list[str]) -> Scores:
+    """Read the vectors of these ids, in their order."""
+    id_column, vector_column = pl.read_parquet(HANDBOOK / "vectors" / f"{name}.parquet").get_columns()
+    vectors = dict(zip(id_column, vector_column.to_numpy().astype(np.float64), strict=True))
+    return np.stack([vectors[key] for key in ids])
+
+
+def dense_scores(doc_ids: list[str], query_ids: list[str]) -> Scores:
+    """Score by the cosine of the stored vectors."""
+    return cosines(stored_vectors("queries", query_ids), stored_vectors("corpus", doc_ids), decimals=6)
 
 
 def write_run(tag: str, query_ids: list[str], doc_ids: list[str], scores: Scores) -> None:
@@ -85,12 +100,13 @@ def write_run(tag: str, query_ids: list[str], doc_ids: list[str], scores: Scores
 
 
 def main() -> None:
-    """Score every query with both systems and write their runs."""
-    corpus, queries = read_jsonl(HANDBOOK / "corpus.jsonl"), read_jsonl(HANDBOOK / "queries.jsonl")
-    docs, texts = [f"{doc['title']} {doc['text']}" for doc in corpus], [query["text"] for query in queries]
-    doc_ids, query_ids = [doc["_id"] for doc in corpus], [query["_id"] for query in queries]
+    """Score every query with all three systems and write their runs."""
+    corpus, queries = rf.read_corpus(HANDBOOK), rf.read_queries(HANDBOOK)
+    docs, texts = (corpus["title"] + " " + corpus["text"]).to_list(), queries["text"].to_list()
+    doc_ids, query_ids = corpus["doc_id"].to_list(), queries["query_id"].to_list()
     write_run("bm25", query_ids, doc_ids, bm25_scores(docs, texts))
     write_run("tfidf", query_ids, doc_ids, tfidf_scores(docs, texts))
+    write_run("dense", query_ids, doc_ids, dense_scores(doc_ids, query_ids))
 
 
 if __name__ == "__main__":
