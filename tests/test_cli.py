@@ -230,29 +230,6 @@ def test_split_names(text: str, names: list[str]) -> None:
     assert names == cli.split_names(text)
 
 
-def test_written_escapes_what_a_format_means_otherwise() -> None:
-    frame = pl.DataFrame({"run": ["a|b", 'c"d\ne'], "value": [float("nan"), 0.5], "tags": [["x", "y"], []]})
-    assert json.loads(cli.written(frame, cli.Output.json)) == [
-        {"run": "a|b", "value": None, "tags": ["x", "y"]},
-        {"run": 'c"d\ne', "value": 0.5, "tags": []},
-    ]
-    rows = list(csv.reader(io.StringIO(cli.written(frame, cli.Output.csv))))
-    assert rows == [["run", "value", "tags"], ["a|b", "", "x, y"], ['c"d\ne', "0.5", ""]]
-    lines = cli.written(frame, cli.Output.markdown).split("\n")
-    assert lines[2] == "| a\\|b |  | x, y |"
-    assert len(lines) == 4
-
-
-@pytest.mark.parametrize("number", [float("inf"), float("-inf")], ids=str)
-def test_written_json_is_json(number: float) -> None:
-    """A strict reader takes it: infinity is no JSON number."""
-
-    def refuse(name: str) -> float:
-        raise AssertionError(name)
-
-    json.loads(cli.written(pl.DataFrame({"value": [number]}), cli.Output.json), parse_constant=refuse)
-
-
 # Errors.
 
 OK = ["evaluate", "bm25.trec", "--qrels", "qrels.txt"]

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import gc
-import io
-import json
-import math
 import os
 import re
 import sys
@@ -20,11 +16,12 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, cast
 import typer
 
 from rankframe.errors import RankframeError, RankframeWarning
+from rankframe.rendering import aligned, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import polars as pl
+    from rankframe.io.retrievals import Retrieval
 
 app = typer.Typer(
     add_completion=False,
@@ -60,8 +57,19 @@ class Invalid(str, Enum):
     drop = "drop"
 
 
+class RetrieverName(str, Enum):
+    bm25 = "bm25"
+    tfidf = "tfidf"
+    dense = "dense"
+
+
 Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run files: TREC text, TSV, CSV, JSON, Parquet.")]
 Qrels = Annotated[Path, typer.Option(help="Judgments: a file, or a BEIR folder.")]
+Limit = Annotated[int, typer.Option(help="How many results to ask a retriever for.")]
+Vectors = Annotated[
+    Path | None,
+    typer.Option(help="For dense: a folder with corpus.parquet and queries.parquet; default: vectors in the folder."),
+]
 Format = Annotated[
     Output, typer.Option("--format", help="How to print. A number that is infinite or none at all is null in JSON.")
 ]
@@ -86,8 +94,19 @@ def rankframe(
 
 @app.command()
 def evaluate(
-    runs: Runs,
-    qrels: Qrels,
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN...", help="Run files (TREC text, TSV, CSV, JSON, Parquet); or one BEIR folder."),
+    ],
+    qrels: Annotated[
+        Path | None, typer.Option(help="Judgments: a file, or a BEIR folder; with --retriever that of the queries.")
+    ] = None,
+    retriever: Annotated[
+        list[RetrieverName] | None,
+        typer.Option(help="Search the BEIR folder with this, and score what it finds; may be repeated."),
+    ] = None,
+    limit: Limit = 100,
+    vectors: Vectors = None,
     metrics: Annotated[
         str | None, typer.Option(help="Names, separated by commas: 'ndcg@10,rbp(p=0.9)'. See `rankframe metrics`.")
     ] = None,
@@ -107,17 +126,21 @@ def evaluate(
         Invalid, typer.Option(help="Malformed lines, null ids, NaN scores: refuse them, or drop and count them.")
     ] = Invalid.error,
 ) -> None:
-    """Score one or more runs against judgments."""
+    """Score one or more runs, or what retrievers find in a BEIR folder, against judgments."""
     from rankframe.metrics.names import DEFAULT
     from rankframe.scoring import evaluate as evaluate_runs
 
-    inputs = [path for path in (*runs, qrels, queries, corpus) if path is not None]
-    if per_query is not None and any(
-        per_query.exists() and path.exists() and per_query.samefile(path) for path in inputs
-    ):
-        raise RankframeError(f"--per-query {per_query} would write over an input")
+    _writes_over("--per-query", per_query, [*runs, qrels, queries, corpus])
+    scored: object = list(runs)
+    if retriever:
+        folder = _only_folder(runs)
+        qrels = qrels or folder
+        names = list(dict.fromkeys(name.value for name in retriever))
+        scored = {name: _retrieved(name, folder, limit, vectors, queries) for name in names}
+    elif qrels is None:
+        raise RankframeError("--qrels says where the judgments are; or give a BEIR folder with --retriever bm25")
     report = evaluate_runs(
-        list(runs),
+        scored,
         qrels,
         metrics=split_names(metrics) if metrics is not None else DEFAULT,
         convention=convention.value,
@@ -129,12 +152,58 @@ def evaluate(
     if per_query is not None:
         report.write_parquet(per_query)
     if output is Output.table:
-        from rankframe.rendering import aligned
-
         typer.echo(aligned(report.table()))
         typer.echo("\n" + "\n".join(report.counts()))
     else:
-        typer.echo(written(report.summary, output))
+        typer.echo(written(report.summary, output.value))
+
+
+@app.command()
+def retrieve(
+    folder: Annotated[Path, typer.Argument(metavar="BEIR_FOLDER", help="A folder with a corpus and queries.")],
+    retriever: Annotated[RetrieverName, typer.Option(help="What searches the corpus.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The run: Parquet keeps the log with it; TREC text, CSV, JSON, ...")
+    ],
+    limit: Limit = 100,
+    vectors: Vectors = None,
+    queries: Annotated[Path | None, typer.Option(help="Other queries than those of the folder.")] = None,
+) -> None:
+    """Search the corpus of a BEIR folder for all of its queries, and write the run."""
+    from rankframe.io.writers import write_run
+
+    _writes_over("--output", output, [queries])
+    found = _retrieved(retriever.value, folder, limit, vectors, queries)
+    if output.suffix == ".parquet":
+        found.write_parquet(output)
+    else:
+        write_run(found.run, output, tag=retriever.value)
+    typer.echo(f"{found!r} in {output}", err=True)
+
+
+def _retrieved(name: str, folder: Path, limit: int, vectors: Path | None, queries: Path | None) -> Retrieval:
+    """What the named retriever finds for the queries, with a bar where somebody watches."""
+    from rankframe.metrics.metric import checked_cutoff
+    from rankframe.retrievers.named import named_retriever
+    from rankframe.retrievers.retrieving import retrieve as ask
+
+    checked_cutoff(limit, "limit")
+    searcher = named_retriever(name, folder, vectors=vectors)
+    return ask(searcher, queries or folder, limit=limit, progress=sys.stderr.isatty())
+
+
+def _only_folder(paths: Sequence[Path]) -> Path:
+    if len(paths) != 1 or not paths[0].is_dir():
+        raise RankframeError(
+            f"--retriever searches one BEIR folder; got {', '.join(map(str, paths))}; runs are scored without it"
+        )
+    return paths[0]
+
+
+def _writes_over(option: str, target: Path | None, inputs: Sequence[Path | None]) -> None:
+    for path in inputs:
+        if target is not None and path is not None and target.exists() and path.exists() and target.samefile(path):
+            raise RankframeError(f"{option} {target} would write over an input")
 
 
 @app.command()
@@ -150,7 +219,7 @@ def metrics(output: Format = Output.table) -> None:
                 if row[part]:
                     typer.echo(f"    {part}: {row[part]}")
     else:
-        typer.echo(written(table, output))
+        typer.echo(written(table, output.value))
 
 
 @app.command()
@@ -165,14 +234,13 @@ def check(
     from rankframe.checking import check as check_runs
     from rankframe.frames.ledger import REASONS
     from rankframe.io.folders import find_texts
-    from rankframe.rendering import aligned
 
     if qrels.is_dir():
         queries = queries or _found(find_texts, qrels, "queries")
         corpus = corpus or _found(find_texts, qrels, "corpus")
     found = check_runs(list(runs), qrels, queries=queries, corpus=corpus)
     if output is not Output.table:
-        typer.echo(written(found, output))
+        typer.echo(written(found, output.value))
     elif found.is_empty():
         typer.echo("nothing odd found")
     else:
@@ -214,35 +282,6 @@ def split_names(text: str) -> list[str]:
         else:
             names[-1] += letter
     return [name.strip() for name in names if name.strip()]
-
-
-def written(frame: pl.DataFrame, output: Output) -> str:
-    """A frame as JSON records (null for numbers that JSON cannot write), CSV with a header, or a Markdown table."""
-    if output is Output.json:
-        rows = [{name: _plain(cell) for name, cell in row.items()} for row in frame.iter_rows(named=True)]
-        return json.dumps(rows, ensure_ascii=False, indent=1, allow_nan=False)
-    cells = [[_text(cell) for cell in row] for row in frame.iter_rows()]
-    if output is Output.csv:
-        buffer = io.StringIO()
-        csv.writer(buffer, lineterminator="\n").writerows([frame.columns, *cells])
-        return buffer.getvalue().rstrip("\n")
-    lines = [frame.columns, ["---"] * frame.width, *cells]
-    return "\n".join("| " + " | ".join(map(_cell, line)) + " |" for line in lines)
-
-
-def _plain(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _cell(text: str) -> str:
-    """Text that stays in its cell of a Markdown table."""
-    return "<br>".join(text.replace("|", "\\|").splitlines())
-
-
-def _text(cell: Any) -> str:
-    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
-        return ""
-    return ", ".join(map(str, cell)) if isinstance(cell, list) else str(cell)
 
 
 @contextmanager

@@ -1,9 +1,17 @@
-"""How a report looks: numbers, text tables and HTML."""
+"""How reports and other frames look: numbers, text tables, HTML, JSON, CSV and Markdown."""
 
 from __future__ import annotations
 
+import csv
 import html
+import io
+import json
+import math
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def number(value: float | None, digits: int, *, whole: bool = False) -> str:
@@ -55,3 +63,38 @@ def _html_row(cells: Sequence[str], tag: str) -> str:
         f"<{tag} style='text-align:{side}'>{html.escape(cell)}</{tag}>" for side, cell in zip(sides, cells, strict=True)
     )
     return f"<tr>{''.join(written)}</tr>"
+
+
+def written(frame: pl.DataFrame, kind: Literal["json", "csv", "markdown"]) -> str:
+    """A frame as JSON records (null for numbers that JSON cannot write), CSV with a header, or a Markdown table.
+
+    >>> import polars as pl
+    >>> print(written(pl.DataFrame({"metric": ["map"], "value": [0.5]}), "csv"))
+    metric,value
+    map,0.5
+    """
+    if kind == "json":
+        rows = [{name: _plain(cell) for name, cell in row.items()} for row in frame.iter_rows(named=True)]
+        return json.dumps(rows, ensure_ascii=False, indent=1, allow_nan=False)
+    cells = [[_text(cell) for cell in row] for row in frame.iter_rows()]
+    if kind == "csv":
+        buffer = io.StringIO()
+        csv.writer(buffer, lineterminator="\n").writerows([frame.columns, *cells])
+        return buffer.getvalue().rstrip("\n")
+    lines = [frame.columns, ["---"] * frame.width, *cells]
+    return "\n".join("| " + " | ".join(map(_cell, line)) + " |" for line in lines)
+
+
+def _plain(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _cell(text: str) -> str:
+    """Text that stays in its cell of a Markdown table."""
+    return "<br>".join(text.replace("|", "\\|").splitlines())
+
+
+def _text(cell: Any) -> str:
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+        return ""
+    return ", ".join(map(str, cell)) if isinstance(cell, list) else str(cell)

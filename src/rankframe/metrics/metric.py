@@ -328,14 +328,14 @@ def real(value: object) -> float | None:
     return None if math.isnan(number) else number
 
 
-def checked_cutoff(k: object) -> int:
-    """A cutoff as a plain int; anything but a whole number from 1 is refused by value.
+def checked_cutoff(k: object, name: str = "a cutoff") -> int:
+    """A cutoff, or another such number, as a plain int; anything but a whole number from 1 is refused by value.
 
     >>> checked_cutoff(10)
     10
     """
     if isinstance(k, bool) or not isinstance(k, numbers.Integral) or int(k) < 1:
-        raise MetricError(f"a cutoff is a whole number from 1, got {k!r}")
+        raise MetricError(f"{name} is a whole number from 1, got {k!r}")
     return int(k)
 
 

@@ -14,7 +14,7 @@ from uuid import UUID
 import polars as pl
 
 from rankframe.errors import DataError
-from rankframe.frames.coerce import ArrowStream, collected, conform, table_frame
+from rankframe.frames.coerce import ArrowStream, collected, conform, read_numbers, table_frame
 from rankframe.frames.schemas import RUN, Column, Schema
 
 Collapse = Literal["best", "none"]
@@ -295,7 +295,9 @@ def _as_frame(answer: Any) -> pl.DataFrame | None:
     if not isinstance(answer, (pl.DataFrame, pl.LazyFrame, ArrowStream)) and not hasattr(answer, "columns"):
         return None
     frame = table_frame(answer, "results")
-    return None if frame is None else collected(conform(frame, _FRAME, "results"))
+    if frame is None:
+        return None
+    return collected(read_numbers(conform(frame, _FRAME, "results").lazy(), _FRAME, "results"))
 
 
 def _rows(frame: pl.DataFrame) -> list[Hit]:

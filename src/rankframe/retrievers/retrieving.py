@@ -85,7 +85,7 @@ def retrieve(
     >>> found.log.select("query_id", "n_results", "status").rows()
     [('q1', 2, 'ok'), ('q2', 0, 'ok')]
     """
-    reader = Reader(checked_cutoff(limit), key, collapse)
+    reader = Reader(checked_cutoff(limit, "limit"), key, collapse)
     choice("collapse", collapse, ("best", "none"))
     choice("on_error", on_error, ("raise", "record"))
     _whole("concurrency", concurrency, 1)
