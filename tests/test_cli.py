@@ -230,6 +230,77 @@ def test_split_names(text: str, names: list[str]) -> None:
     assert names == cli.split_names(text)
 
 
+# retrieve, pool and merge.
+
+
+@pytest.mark.usefixtures("here")
+def test_evaluate_scores_what_a_retriever_finds_in_a_folder() -> None:
+    index = rf.retrievers.TfIdf("set")
+    report = rf.evaluate({"tfidf": rf.retrieve(index, {"q1": "x", "q2": "y"})}, QRELS, metrics="map")
+    printed = _printed("evaluate", "set", "--retriever", "tfidf", "--metrics", "map", "--format", "json")
+    assert list(report.summary.iter_rows(named=True)) == json.loads(printed)
+    assert report.summary.select("run_id", "value").rows() == [("tfidf", 2 / 3)]
+
+
+@pytest.mark.usefixtures("here")
+def test_evaluate_searches_other_queries_and_judgments_where_they_are_given() -> None:
+    asked = ("evaluate", "set", "--retriever", "tfidf", "--queries", "one.jsonl", "--qrels", "qrels.txt")
+    rows = json.loads(_printed(*asked, "--metrics", "map", "--format", "json"))
+    assert [(row["value"], row["n"], row["n_missing"]) for row in rows] == [(1.0, 1, 0)]
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("name", ["run.parquet", "run.trec", "run.csv", "run.jsonl"])
+def test_retrieve_writes_a_run_that_evaluate_reads(name: str) -> None:
+    result = CliRunner().invoke(cli.app, ["retrieve", "set", "--retriever", "tfidf", "-o", name, "--limit", "1"])
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr.startswith("Retrieval(2 results of 2 queries)")
+    assert rf.read_run(name).select("query_id", "doc_id").rows() == [("q1", "a"), ("q2", "b")]
+    rows = json.loads(_printed("evaluate", name, "--qrels", "set", "--metrics", "success@1", "--format", "json"))
+    assert [(row["value"], row["n"]) for row in rows] == [(2 / 3, 3)]
+
+
+@pytest.mark.usefixtures("here")
+def test_retrieve_with_vectors_of_the_folder_and_of_another() -> None:
+    documents = pl.DataFrame({"doc_id": ["a", "b"], "vector": [[1.0, 0.0], [0.0, 1.0]]})
+    queries = pl.DataFrame({"query_id": ["q1", "q2"], "vector": [[0.0, 1.0], [1.0, 0.0]]})
+    for folder in ("set/vectors", "other"):
+        documents.write_parquet(f"{folder}/corpus.parquet", mkdir=True)
+        queries.write_parquet(f"{folder}/queries.parquet")
+    found = []
+    for options in ([], ["--vectors", "other"]):
+        arguments = ["retrieve", "set", "--retriever", "dense", "-o", "run.parquet", *options]
+        assert CliRunner().invoke(cli.app, arguments, catch_exceptions=False).exit_code == 0
+        found.append(rf.read_run("run.parquet").rows())
+    right = [("q1", "b", 1.0), ("q1", "a", 0.0), ("q2", "a", 1.0), ("q2", "b", 0.0)]
+    assert [right, right] == found
+
+
+@pytest.mark.usefixtures("here")
+def test_a_failed_query_of_a_written_retrieval_is_told_by_evaluate() -> None:
+    def fails(query: str) -> list[str]:
+        raise ConnectionError(query)
+
+    rf.retrieve(fails, {"q1": "x"}, on_error="record").write_parquet("run.parquet")
+    with pytest.warns(rf.RankframeWarning, match="whose retrieval failed: 1"):
+        printed = _printed("evaluate", "run.parquet", "--qrels", "qrels.txt", "--metrics", "map")
+    assert "run: failed_query 1 (q1)" in printed
+
+
+@pytest.mark.usefixtures("here")
+def test_pool_and_merge_make_judgments() -> None:
+    result = CliRunner().invoke(
+        cli.app, ["pool", "bm25.trec", "--depth", "2", "--texts", "set", "-o", "pool.csv"], catch_exceptions=False
+    )
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == "3 pairs to judge in pool.csv\n"
+    pool = pl.read_csv("pool.csv", schema_overrides={"relevance": pl.Int64})
+    pool.with_columns(relevance=pl.Series([2, 0, None])).write_csv("judged.csv")
+    result = CliRunner().invoke(cli.app, ["merge", "judged.csv", "-o", "first.tsv"], catch_exceptions=False)
+    assert result.stderr == "2 judgments in first.tsv\n"
+    assert rf.read_qrels("first.tsv").rows() == [("q1", "a", 2.0), ("q1", "b", 0.0)]
+
+
 # Errors.
 
 OK = ["evaluate", "bm25.trec", "--qrels", "qrels.txt"]
@@ -298,6 +369,33 @@ ERRORS: dict[str, tuple[Callable[[], object], list[str], str]] = {
     "swapped": (lambda: None, ["evaluate", "qrels.txt", "--qrels", "bm25.trec"], "more than 4 fields"),
     "judgments as a run": (lambda: None, ["evaluate", "qrels.txt", "--qrels", "qrels.txt"], "a TREC run has six"),
     "one run twice": (lambda: None, ["evaluate", "bm25.trec", "./bm25.trec", "--qrels", "qrels.txt"], "'bm25'"),
+    "neither qrels nor retriever": (lambda: None, ["evaluate", "bm25.trec"], "--qrels says where"),
+    "a run and a retriever": (lambda: None, ["evaluate", "bm25.trec", "--retriever", "tfidf"], "one BEIR folder"),
+    "two folders": (lambda: None, ["evaluate", "set", "set", "--retriever", "tfidf"], "one BEIR folder"),
+    "no limit": (lambda: None, ["evaluate", "set", "--retriever", "tfidf", "--limit", "0"], "limit is a whole number"),
+    "no vectors": (lambda: None, ["evaluate", "set", "--retriever", "dense"], "set/vectors"),
+    "needless vectors": (
+        lambda: None,
+        ["evaluate", "set", "--retriever", "tfidf", "--vectors", "set"],
+        "goes with the retriever 'dense'",
+    ),
+    "retrieve over its queries": (
+        lambda: None,
+        ["retrieve", "set", "--retriever", "tfidf", "--queries", "one.jsonl", "-o", "one.jsonl"],
+        "would write over",
+    ),
+    "retrieve without a corpus": (
+        lambda: Path("empty").mkdir(),
+        ["retrieve", "empty", "--retriever", "tfidf", "-o", "run.trec"],
+        "no corpus.jsonl",
+    ),
+    "pool over a run": (lambda: None, ["pool", "bm25.trec", "--depth", "1", "-o", "bm25.trec"], "would write over"),
+    "shallow pool": (lambda: None, ["pool", "bm25.trec", "--depth", "0", "-o", "pool.csv"], "depth of a pool"),
+    "conflicting merge": (
+        _file("judged.csv", "query_id,doc_id,relevance\nq1,a,3\n"),
+        ["merge", "judged.csv", "--qrels", "qrels.txt", "-o", "merged.tsv"],
+        "judged with different grades",
+    ),
     "check of a missing run": (lambda: None, ["check", "absent.trec", "--qrels", "qrels.txt"], "absent.trec"),
     "check of an empty folder": (
         lambda: Path("empty").mkdir(),

@@ -33,10 +33,13 @@ if TYPE_CHECKING:
     from rankframe.io.retrievals import Retrieval as Retrieval
     from rankframe.io.retrievals import read_retrieval as read_retrieval
     from rankframe.io.writers import write_corpus as write_corpus
+    from rankframe.io.writers import write_pool as write_pool
     from rankframe.io.writers import write_qrels as write_qrels
     from rankframe.io.writers import write_queries as write_queries
     from rankframe.io.writers import write_run as write_run
     from rankframe.metrics import Metric as Metric
+    from rankframe.pooling import merge_judgments as merge_judgments
+    from rankframe.pooling import pool as pool
     from rankframe.report import Report as Report
     from rankframe.report import read_report as read_report
     from rankframe.retrievers.retrieving import retrieve as retrieve
@@ -57,8 +60,9 @@ _HOMES = {
         "scan_run",
     ),
     "io.retrievals": ("Retrieval", "read_retrieval"),
-    "io.writers": ("write_corpus", "write_qrels", "write_queries", "write_run"),
+    "io.writers": ("write_corpus", "write_pool", "write_qrels", "write_queries", "write_run"),
     "metrics": ("Metric",),
+    "pooling": ("merge_judgments", "pool"),
     "report": ("Report", "read_report"),
     "retrievers.retrieving": ("retrieve",),
     "scoring": ("evaluate",),

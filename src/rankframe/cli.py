@@ -192,6 +192,42 @@ def _retrieved(name: str, folder: Path, limit: int, vectors: Path | None, querie
     return ask(searcher, queries or folder, limit=limit, progress=sys.stderr.isatty())
 
 
+@app.command()
+def pool(
+    runs: Runs,
+    depth: Annotated[int, typer.Option(help="How many documents of each query a run gives.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="What is to be judged: CSV, JSON lines, JSON or Parquet.")
+    ],
+    texts: Annotated[Path | None, typer.Option(help="A BEIR folder whose queries and documents are shown.")] = None,
+    qrels: Annotated[Path | None, typer.Option(help="Judgments that there are: a file, or a BEIR folder.")] = None,
+) -> None:
+    """Write the pairs of query and document that somebody still has to judge, with a column for the grade."""
+    from rankframe.io.writers import write_pool
+    from rankframe.pooling import pool as pool_runs
+
+    _writes_over("--output", output, [*runs, qrels])
+    found = pool_runs(list(runs), depth=depth, qrels=qrels, queries=texts, corpus=texts)
+    write_pool(found, output)
+    typer.echo(f"{found.height:,} pairs to judge in {output}", err=True)
+
+
+@app.command()
+def merge(
+    judged: Annotated[list[Path], typer.Argument(metavar="JUDGED...", help="Pools with grades filled in.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The judgments: TSV (BEIR's), TREC text, CSV, ...")],
+    qrels: Annotated[Path | None, typer.Option(help="Judgments so far: a file, or a BEIR folder.")] = None,
+) -> None:
+    """Put judged pools and judgments together; pairs with different grades are refused."""
+    from rankframe.io.writers import write_qrels
+    from rankframe.pooling import merge_judgments
+
+    _writes_over("--output", output, list(judged))
+    merged = merge_judgments(qrels, *judged)
+    write_qrels(merged, output)
+    typer.echo(f"{merged.height:,} judgments in {output}", err=True)
+
+
 def _only_folder(paths: Sequence[Path]) -> Path:
     if len(paths) != 1 or not paths[0].is_dir():
         raise RankframeError(

@@ -10,6 +10,9 @@ from rankframe.errors import DataError, listed
 
 Kind = Literal["id", "number", "text"]
 
+_MARKS = {",": "commas separate here: format='csv'; ", ";": "semicolons separate here, CSV is read with commas; "}
+"""What the only column of a frame says by its name, if it was the whole header of a file."""
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -62,7 +65,7 @@ class Schema:
                 renames[found[0]] = column.name
             elif column.required:
                 seen = [name for name in present if not name.startswith("__rankframe")]
-                hint = "commas separate here: format='csv'; " if len(seen) == 1 and "," in seen[0] else ""
+                hint = next((told for mark, told in _MARKS.items() if len(seen) == 1 and mark in seen[0]), "")
                 raise DataError(
                     f"{where}: no column {column.name!r} for {self.name} among {listed(seen, 12) or 'no columns'}; "
                     f"{hint}read as {column.name}: {', '.join((column.name, *column.aliases))}; "
@@ -114,4 +117,16 @@ QUERIES = Schema(
     "queries",
     (Column("query_id", "id", (*_QUERY_ALIASES, "_id", "id")), Column("text", "text")),
     "queries",
+)
+POOL = Schema(
+    "a pool",
+    (
+        _QUERY_ID,
+        _DOC_ID,
+        Column("query_text", "text", required=False, leads=False),
+        Column("title", "text", required=False, leads=False),
+        Column("text", "text", required=False, leads=False),
+        Column("relevance", "number", ("label", "rel", "score"), leads=False),
+    ),
+    "pool",
 )

@@ -17,8 +17,9 @@ from typing import Literal
 import polars as pl
 
 from rankframe.errors import DataError, counted, listed
-from rankframe.frames.checks import LINE, Loaded, choice
-from rankframe.frames.schemas import CORPUS, QRELS, QUERIES, RUN, Schema
+from rankframe.frames.checks import LINE, Loaded, choice, valid_ids
+from rankframe.frames.coerce import read_numbers
+from rankframe.frames.schemas import CORPUS, POOL, QRELS, QUERIES, RUN, Schema
 from rankframe.io.files import Format, compressed, format_of
 from rankframe.io.readers import load_qrels, load_run, load_texts
 
@@ -68,6 +69,26 @@ def write_corpus(corpus: object, path: Target, *, format: Format | None = None, 
     _prepared(load_texts(corpus, CORPUS), CORPUS, path, format, "jsonl", columns).take_place()
 
 
+def write_pool(pool: object, path: Target, *, format: Format | None = None, columns: Rest = "error") -> None:
+    """Write a pool as CSV, JSON lines, JSON or Parquet, as the suffix or `format` says, to be filled in.
+
+    `pool` is what `rankframe.pool` gave, or any frame or file with query_id, doc_id and relevance; grades may be null.
+    Other arguments and errors as in `write_run`. TSV is refused: there a row without a grade looks like one that is
+    broken off. A pool without rows is written too; JSON then loses the names of its columns, with nothing under them.
+    In a spreadsheet, import the ids as text, or 0042 becomes 42.
+    """
+    loaded = _load_pool(pool)
+    if loaded.frame.is_empty() and columns == "error":  # with a column of no rows nothing is lost
+        columns = "drop"
+    _prepared(loaded, POOL, path, format, "trec", columns).take_place()
+
+
+def _load_pool(source: object, format: Format | None = None) -> Loaded:
+    """A pool as it is written: both ids in every row, grades as numbers or null."""
+    loaded = valid_ids(load_texts(source, POOL, format=format), "doc_id")
+    return replace(loaded, frame=read_numbers(loaded.frame.lazy(), POOL, loaded.where).collect())
+
+
 def write_texts_and_qrels(folder: Path, corpus: object, queries: object, qrels: object, qrels_name: str) -> None:
     """Write the three files of a BEIR folder: all of them, or none where one is refused."""
     files = [
@@ -112,8 +133,9 @@ def _prepared(
     if target.is_dir():
         raise DataError(f"{target} is a folder; name a file in it")
     kind = format_of(target, format, default)
-    if kind not in _CONTENTS or (kind == "trec" and schema not in (RUN, QRELS)):
-        raise DataError(f"{target}: {kind} is no format for writing {schema.name}")
+    valid = [name for name in _CONTENTS if schema not in _UNFIT.get(name, ())]
+    if kind not in valid:
+        raise DataError(f"{target}: {kind} is no format for writing {schema.name}; {', '.join(valid)} are")
     if loaded.no_results and kind != "json":
         raise DataError(
             f"{target}: {kind} cannot say that a query has no results ({listed(loaded.no_results)}); write JSON, "
@@ -207,6 +229,7 @@ _READERS: dict[str, Callable[[Path, Format], pl.DataFrame]] = {
     "qrels": lambda path, kind: load_qrels(path, format=kind, iteration=True).frame.drop(LINE, strict=False),
     "queries": lambda path, kind: load_texts(path, QUERIES, format=kind).frame.drop(LINE, strict=False),
     "corpus": lambda path, kind: load_texts(path, CORPUS, format=kind).frame.drop(LINE, strict=False),
+    "pool": lambda path, kind: _load_pool(path, kind).frame,
 }
 
 
@@ -273,6 +296,8 @@ _CONTENTS: dict[str, Callable[[Loaded, Schema], bytes]] = {
     "jsonl": _jsonl,
     "parquet": _parquet,
 }
+_UNFIT: dict[str, tuple[Schema, ...]] = {"trec": (QUERIES, CORPUS, POOL), "tsv": (POOL,)}
+"""What a format is not written for."""
 
 
 def _beir_names(schema: Schema) -> dict[str, str]:
