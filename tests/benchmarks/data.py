@@ -156,3 +156,13 @@ def _query_ids(numbers: Integers, workload: Workload) -> pl.Series:
 
 def _doc_ids(numbers: Integers) -> pl.Series:
     return pl.select(pl.format("doc{}", pl.lit(pl.Series(numbers + FIRST_ID))).alias("doc_id")).to_series()
+
+
+def passages(count: int, seed: int = 7) -> pl.DataFrame:
+    """Generated passages of 40 to 100 words (doc_id, text), words as frequent as Zipf's law has them."""
+    random = np.random.default_rng(seed)
+    words = np.array([f"w{number:05x}" for number in range(200_000)])
+    lengths = random.integers(40, 101, count)
+    drawn = words[np.minimum(random.zipf(1.15, int(lengths.sum())), len(words)) - 1]
+    texts = [" ".join(part) for part in np.split(drawn, np.cumsum(lengths)[:-1])]
+    return pl.DataFrame({"doc_id": [f"d{number:06}" for number in range(count)], "text": texts})
