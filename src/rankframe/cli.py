@@ -127,9 +127,12 @@ def evaluate(
     ] = Invalid.error,
 ) -> None:
     """Score one or more runs, or what retrievers find in a BEIR folder, against judgments."""
-    from rankframe.metrics.names import DEFAULT
+    from rankframe.metrics.conventions import CONVENTIONS
+    from rankframe.metrics.names import DEFAULT, resolve
     from rankframe.scoring import evaluate as evaluate_runs
 
+    asked = split_names(metrics) if metrics is not None else DEFAULT
+    resolve(asked, dialect=CONVENTIONS[convention.value].dialect)  # before anything is searched
     _writes_over("--per-query", per_query, [*runs, qrels, queries, corpus])
     scored: object = list(runs)
     if retriever:
@@ -142,7 +145,7 @@ def evaluate(
     report = evaluate_runs(
         scored,
         qrels,
-        metrics=split_names(metrics) if metrics is not None else DEFAULT,
+        metrics=asked,
         convention=convention.value,
         queries=queries,
         corpus=corpus,
@@ -177,7 +180,7 @@ def retrieve(
     if output.suffix == ".parquet":
         found.write_parquet(output)
     else:
-        write_run(found.run, output, tag=retriever.value)
+        write_run(found, output, tag=retriever.value)
     typer.echo(f"{found!r} in {output}", err=True)
 
 

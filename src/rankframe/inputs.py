@@ -17,7 +17,7 @@ from rankframe.frames.coerce import collected, conform, id_series, table_frame
 from rankframe.frames.schemas import Schema
 from rankframe.io.files import existing, stem
 from rankframe.io.readers import load_run, load_texts
-from rankframe.io.retrievals import Retrieval, load_retrieval
+from rankframe.io.retrievals import Retrieval, load_retrieval, loaded_retrieval
 from rankframe.metrics.grammar import is_text
 
 _NEEDED = ("query_id", "doc_id", "score", "rank", "run_id")
@@ -98,21 +98,11 @@ def _unchecked(source: Source, invalid: Invalid) -> Loaded:
 
 def _one(holder: object, invalid: Invalid) -> Loaded:
     """A run, or what a retriever answered, with what its log says."""
-    found = holder
+    if isinstance(holder, Retrieval):
+        return loaded_retrieval(holder, only=_NEEDED)
     if isinstance(holder, (str, PathLike)) and (kept := load_retrieval(existing(holder))):
-        found = kept[0]
-    if not isinstance(found, Retrieval):
-        return load_run(holder, invalid=invalid, only=_NEEDED, checked=False)
-    loaded = load_run(found.run, invalid=invalid, only=_NEEDED, checked=False)
-    log = found.log
-    collapsed = log.filter(pl.col("n_collapsed") > 0).select("query_id", "n_results")
-    return replace(
-        loaded,
-        where=str(holder) if found is not holder else "retrieval",
-        no_results=log.filter(status="ok", n_results=0)["query_id"].to_list(),
-        failed=log.filter(status="failed")["query_id"].to_list(),
-        collapsed=dict(collapsed.iter_rows()),
-    )
+        return loaded_retrieval(kept[0], str(holder), _NEEDED)
+    return load_run(holder, invalid=invalid, only=_NEEDED, checked=False)
 
 
 def _split(source: Source, loaded: Loaded) -> list[tuple[str, Loaded]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
@@ -14,7 +15,10 @@ from typing import Any
 import polars as pl
 
 from rankframe.errors import DataError, counted
+from rankframe.frames.checks import Loaded
+from rankframe.frames.schemas import RUN
 from rankframe.io.files import existing
+from rankframe.io.readers import load_run
 from rankframe.io.tables import unreadable
 
 LOG = pl.Schema(
@@ -69,6 +73,19 @@ class Retrieval:
         write_retrieval(Path(path), self.run, self.log, {})
 
 
+def loaded_retrieval(found: Retrieval, where: str = "retrieval", only: tuple[str, ...] | None = None) -> Loaded:
+    """The run of a retrieval as it is evaluated or written, with what the log says of queries that have no row."""
+    log = found.log
+    collapsed = log.filter(pl.col("n_collapsed") > 0).select("query_id", "n_results")
+    return replace(
+        load_run(found.run, only=only, checked=False),
+        where=where,
+        no_results=log.filter(status="ok", n_results=0)["query_id"].to_list(),
+        failed=log.filter(status="failed")["query_id"].to_list(),
+        collapsed=dict(collapsed.iter_rows()),
+    )
+
+
 def read_retrieval(path: str | PathLike[str]) -> Retrieval:
     """The retrieval that `Retrieval.write_parquet`, or `retrieve` with a checkpoint, wrote.
 
@@ -82,6 +99,14 @@ def read_retrieval(path: str | PathLike[str]) -> Retrieval:
     return found[0]
 
 
+def without_own(run: pl.DataFrame) -> pl.DataFrame:
+    """A run without the retriever's own scores where these are the scores, or none."""
+    own = run.get_column("retriever_score", default=None)
+    if own is not None and (own.null_count() == len(own) or own.equals(run["score"])):
+        return run.drop("retriever_score")
+    return run
+
+
 def write_retrieval(path: Path, run: pl.DataFrame, log: pl.DataFrame, told: Mapping[str, Any]) -> None:
     """Write run and log, and what else is `told`, beside the place and then into it: nobody meets half of a file."""
     packed = BytesIO()
@@ -92,15 +117,19 @@ def write_retrieval(path: Path, run: pl.DataFrame, log: pl.DataFrame, told: Mapp
         path.parent.mkdir(parents=True, exist_ok=True)
         run.write_parquet(part, metadata={_METADATA: json.dumps(metadata)})
         part.replace(path)
-    except pl.exceptions.PolarsError as error:
+    except (pl.exceptions.PolarsError, OSError) as error:
         raise DataError(f"{path}: cannot be written ({str(error).partition(chr(10))[0]})") from error
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
 
 
 def load_retrieval(path: Path) -> tuple[Retrieval, dict[str, Any]] | None:
-    """The retrieval in a Parquet file, and what else its metadata tells; None for a file that holds none."""
-    if path.suffix not in (".parquet", ".pq") or not path.is_file():
+    """The retrieval in a Parquet file, and what else its metadata tells; None for a file that holds none.
+
+    With the latter, `run` and `log` are as they were written.
+    """
+    if not _is_parquet(path):
         return None
     try:
         metadata = pl.read_parquet_metadata(path).get(_METADATA)
@@ -114,11 +143,21 @@ def load_retrieval(path: Path) -> tuple[Retrieval, dict[str, Any]] | None:
             raise DataError(f"{path}: retrieval format {newer} is newer than this rankframe knows ({_FORMAT})")
         log = pl.read_ipc(base64.b64decode(told.pop("log")))
         run = pl.read_parquet(path, glob=False)
-    except (LookupError, TypeError, ValueError, pl.exceptions.PolarsError) as error:
+        found = Retrieval(without_own(run), log.select(LOG.names()))
+        if found.log.schema != LOG or run.select(RUN.required).dtypes != [pl.String, pl.String, pl.Float64]:
+            raise ValueError("other columns")  # noqa: TRY301  # told as below
+    except (LookupError, OSError, RecursionError, TypeError, ValueError, pl.exceptions.PolarsError) as error:
         if isinstance(error, DataError):
             raise
         raise DataError(
             f"{path}: its metadata {_METADATA!r} is not what a retrieval's is ({error!s:.80}); the run alone is read "
             f"by pl.read_parquet"
         ) from error
-    return Retrieval(run, log.select(LOG.names())), told | {"log": log}
+    return found, told | {"run": run, "log": log}
+
+
+def _is_parquet(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(4) == b"PAR1"

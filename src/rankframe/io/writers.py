@@ -17,11 +17,12 @@ from typing import Literal
 import polars as pl
 
 from rankframe.errors import DataError, counted, listed
-from rankframe.frames.checks import LINE, Loaded, choice, valid_ids
+from rankframe.frames.checks import LINE, Loaded, choice, valid_ids, valid_rows
 from rankframe.frames.coerce import read_numbers
 from rankframe.frames.schemas import CORPUS, POOL, QRELS, QUERIES, RUN, Schema
 from rankframe.io.files import Format, compressed, format_of
 from rankframe.io.readers import load_qrels, load_run, load_texts
+from rankframe.io.retrievals import Retrieval, loaded_retrieval
 
 Rest = Literal["error", "drop"]
 Target = str | PathLike[str]
@@ -33,7 +34,7 @@ def write_run(
     """Write a run, in the format that the suffix or `format` names (TREC text where neither does).
 
     Args:
-        run: whatever `read_run` takes.
+        run: whatever `read_run` takes, or a `Retrieval`.
         path: where to; `.gz` and `.zst` compress. Folders on the way are made.
         format: "trec", "tsv", "csv", "json", "jsonl" or "parquet".
         columns: "error" refuses columns that the format cannot hold, "drop" leaves them out.
@@ -47,7 +48,8 @@ def write_run(
     """
     if not isinstance(tag, str):
         raise DataError(f"tag={tag!r}: the tag of a run is text")
-    _prepared(load_run(run), RUN, path, format, "trec", columns, tag=tag).take_place()
+    loaded = valid_rows(loaded_retrieval(run), "score") if isinstance(run, Retrieval) else load_run(run)
+    _prepared(loaded, RUN, path, format, "trec", columns, tag=tag).take_place()
 
 
 def write_qrels(qrels: object, path: Target, *, format: Format | None = None, columns: Rest = "error") -> None:
@@ -139,7 +141,12 @@ def _prepared(
     if loaded.no_results and kind != "json":
         raise DataError(
             f"{target}: {kind} cannot say that a query has no results ({listed(loaded.no_results)}); write JSON, "
-            f"or leave such queries out"
+            f"the Parquet of a Retrieval, or leave such queries out"
+        )
+    if loaded.failed:
+        raise DataError(
+            f"{target}: a run cannot say that the retrieval of a query failed ({listed(loaded.failed)}); "
+            f"Retrieval.write_parquet keeps the log"
         )
     loaded = replace(loaded, frame=loaded.frame.drop(LINE, strict=False))
     content, lost = _tried(target, loaded, schema, kind, tag)
