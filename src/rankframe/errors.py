@@ -1,8 +1,10 @@
-"""What rankframe raises and warns with, and the two phrases that its messages share."""
+"""What rankframe raises and warns with, and the phrases that its messages share."""
 
 from __future__ import annotations
 
 import difflib
+import sys
+import warnings
 from collections.abc import Iterable, Sequence
 
 EXAMPLES = 5
@@ -27,6 +29,14 @@ class ExtraError(RankframeError, ImportError):
 
 class RankframeWarning(UserWarning):
     """Something was left out or looks wrong, and the result says so."""
+
+
+def warn(message: str) -> None:
+    """Warn the caller: the warning says the place, outside of this package, that called it."""
+    depth, frame = 1, sys._getframe()  # noqa: SLF001  # what `warnings` walks too
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+        depth, frame = depth + 1, frame.f_back
+    warnings.warn(message, RankframeWarning, stacklevel=depth)
 
 
 def listed(values: Iterable[object], limit: int = EXAMPLES) -> str:

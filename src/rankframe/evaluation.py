@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from rankframe.errors import DataError, MetricError, counted, listed, nearest
+from rankframe.frames.checks import settled_judgments
 from rankframe.frames.schemas import QUERIES
 from rankframe.io import beir
 from rankframe.io.readers import load_qrels, load_texts
@@ -112,7 +113,8 @@ def evaluate_retrieval(
             attribute `retrieval`.
 
     Warns:
-        RankframeWarning: where results, several of one document, are fewer documents than the largest cutoff.
+        RankframeWarning: where nothing is found for any query, and where results, several of one document, are fewer
+            documents than the largest cutoff.
 
     >>> qrels, queries = {"q1": {"d1": 1.0}}, {"q1": "red kite"}
     >>> report = evaluate_retrieval(lambda query: ["d9", "d1"], qrels, queries, k_values=(1, 2))
@@ -131,6 +133,7 @@ def evaluate_retrieval(
             f"{listed(texts['query_id'].head(3), 3) or 'none'}, judged with a grade above 0: "
             f"{listed(judged.head(3), 3) or 'none'}"
         )
+    settled_judgments(judgments, "error")  # conflicting ones are refused before anything is asked
     found = retrieve(retriever, asked, limit=cutoffs[-1] if limit is None else limit)
     told = evaluate({"retriever": found}, judgments.frame, metrics=names, queries=asked).to_dict()
     ids = {str(query): query for query in qrels}
@@ -148,8 +151,10 @@ def _cutoffs(k_values: object) -> tuple[int, ...]:
 
 def _known(metrics: object) -> list[str]:
     """The names, each once."""
-    names = [metrics] if isinstance(metrics, str) else list(metrics)  # type: ignore[call-overload]  # else iterable
-    unknown = [name for name in names if name not in RETRIEVAL_METRICS]
+    names: list[Any] = (
+        list(metrics) if isinstance(metrics, Iterable) and not isinstance(metrics, (str, bytes)) else [metrics]
+    )
+    unknown = [name for name in names if not isinstance(name, str) or name not in RETRIEVAL_METRICS]
     if unknown:
         raise MetricError(f"unknown metric {unknown[0]!r}: {nearest(str(unknown[0]), list(RETRIEVAL_METRICS))}")
     if not names:
@@ -169,20 +174,22 @@ def read_beir(
 
     Raises:
         FileNotFoundError: for a file that is missing.
-        DataError: for content that cannot be read, and for an id that stands for different texts.
+        DataError: for content that cannot be read, an id that stands for different texts, a query without text.
     """
     found = beir.read_beir(directory, qrels=qrels)
-    text = pl.col("text").fill_null("")
-    if "title" in found.corpus.columns:
-        text = pl.concat_str([pl.col("title").fill_null(""), text], separator=" ").str.strip_chars()
     judgments: dict[str, dict[str, float]] = {}
     for query, doc, grade in found.qrels.select("query_id", "doc_id", "relevance").iter_rows():
         judgments.setdefault(query, {})[doc] = grade
-    corpus = found.corpus.select("doc_id", text)
+    corpus = found.corpus.select("doc_id", beir.full_text(found.corpus))
     return _texts(corpus, "doc_id"), _texts(found.queries.select("query_id", "text"), "query_id"), judgments
 
 
 def _texts(frame: pl.DataFrame, key: str) -> dict[str, str]:
+    without = frame[key].filter(frame["text"].is_null())
+    if len(without):
+        raise DataError(
+            f"{counted(len(without), key)} without text: {listed(without)}; rankframe.read_beir takes it so"
+        )
     frame = frame.unique(maintain_order=True)
     twice = frame[key].filter(frame[key].is_duplicated()).unique(maintain_order=True)
     if len(twice):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike
 
 import polars as pl
 
-from rankframe.errors import EXAMPLES, DataError, RankframeWarning, counted, listed
+from rankframe.errors import EXAMPLES, DataError, counted, listed, warn
 from rankframe.frames.checks import LINE, Duplicates, Invalid, Loaded, choice, settled_judgments, valid_rows
 from rankframe.frames.coerce import nested_columns
 from rankframe.frames.ledger import REASONS, note, pairs
@@ -149,7 +148,7 @@ def _best(name: str, loaded: Loaded, depth: int, duplicates: Duplicates) -> pl.D
     """
     frame = _told(loaded).frame
     if frame.is_empty():
-        _warn(f"{loaded.where}: the run {name!r} is empty and adds nothing to the pool")
+        warn(f"{loaded.where}: the run {name!r} is empty and adds nothing to the pool")
         return frame.select(_PAIR)
     if duplicates == "error":  # every row is a document of its own then, and most are too far down to be looked at
         last = pl.col("score").top_k(min(depth, frame.height)).min().over("query_id")
@@ -164,7 +163,7 @@ def _unjudged(frame: pl.DataFrame, judged: Loaded) -> pl.DataFrame:
     """The pool without judged pairs; ids that never meet are warned of, before everything is judged again."""
     ours, theirs = (pairs_["query_id"].unique().sort() for pairs_ in (frame, judged.frame))
     if len(ours) and len(theirs) and not ours.is_in(theirs.implode()).any():
-        _warn(
+        warn(
             f"{judged.where}: no query of the runs is judged; runs: {listed(ours.head(3))}, judgments: "
             f"{listed(theirs.head(3))}; ids are compared as text, letter by letter"
         )
@@ -186,7 +185,7 @@ def _with_texts(frame: pl.DataFrame, loaded: Loaded, schema: Schema, shown: Mapp
     absent = wanted.join(texts, on=key, how="anti")[key]
     if len(absent):
         told = f"{counted(len(absent), key)} of the pool not there, so without a text: {listed(absent)}"
-        _warn(f"{loaded.where}: {told}")
+        warn(f"{loaded.where}: {told}")
     return frame.join(texts, on=key, how="left", maintain_order="left")
 
 
@@ -240,9 +239,5 @@ def _settle(every: pl.DataFrame, duplicates: Duplicates) -> None:
 def _told(loaded: Loaded) -> Loaded:
     """`loaded`, after a warning of what was left out of it, which a frame cannot say."""
     for said in loaded.notes:
-        _warn(f"{loaded.where}: {REASONS[said.reason]}: {said.count:,}, such as {listed(said.examples)}")
+        warn(f"{loaded.where}: {REASONS[said.reason]}: {said.count:,}, such as {listed(said.examples)}")
     return loaded
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, RankframeWarning, stacklevel=4)

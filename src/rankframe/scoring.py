@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from rankframe import __version__
-from rankframe.errors import DataError, MetricError, RankframeWarning, counted, listed
+from rankframe.errors import DataError, MetricError, counted, listed, warn
 from rankframe.frames.checks import Duplicates, Invalid, Loaded, choice
 from rankframe.frames.ledger import Note, ledger_frame, note
 from rankframe.frames.schemas import CORPUS, QUERIES
@@ -268,11 +267,9 @@ def _cut_short(name: str, loaded: Loaded, judgments: Judgments, cutoff: int) -> 
     """The judged queries that have fewer documents than the cutoff since their results were collapsed; warned of."""
     short = [query for query, left in loaded.collapsed.items() if left < cutoff and query in judgments.numbers]
     if short:
-        warnings.warn(
+        warn(
             f"{loaded.where}: of {counted(len(short), 'query')} the run {name!r} has fewer documents than the largest "
-            f"cutoff, {cutoff}, since several results are of one document ({listed(short)}); ask for more with limit=",
-            RankframeWarning,
-            stacklevel=3,
+            f"cutoff, {cutoff}, since several results are of one document ({listed(short)}); ask for more with limit="
         )
     return note("collapsed_below_cutoff", short).of(name)
 

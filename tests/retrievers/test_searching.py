@@ -34,7 +34,7 @@ def test_title_and_text_are_searched() -> None:
     )
     ids, texts = searched_texts(frame)
     assert ids == ["a", "b", "c", "d", "e", "é"]
-    assert texts == ["x", "T x", "T ", "x", "", "  x"]
+    assert texts == ["x", "T x", "T", "x", "", "  x"]
 
 
 def test_a_corpus_may_be_anything_that_holds_one(tmp_path: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import polars as pl
 
-from rankframe.errors import DataError, listed
+from rankframe.errors import EXAMPLES, DataError, counted, listed
 from rankframe.frames.schemas import Column, Schema
 
 Frame = pl.DataFrame | pl.LazyFrame
@@ -279,6 +279,11 @@ def text_columns(source: Mapping[Any, Any], key: str, where: str) -> pl.DataFram
         if key in records.columns:
             raise DataError(f"{where}: the records of a mapping by id hold {key!r} too; leave it out of one of them")
         return pl.DataFrame([ids, *records])
+    kind, wanted = ("record", Mapping) if isinstance(values[0], Mapping) else ("text", str)
+    other = [name for name, value in source.items() if not isinstance(value, wanted)]
+    told = ", ".join(f"{name!r} holds {source[name]!r:.40}" for name in other[:EXAMPLES])
+    more = f" and {len(other) - EXAMPLES:,} more" if len(other) > EXAMPLES else ""
     raise DataError(
-        f"{where}: the values of a mapping are all text, or all records such as {{'title': .., 'text': ..}}"
+        f"{where}: {counted(len(other), 'value')} of the mapping no {kind}: {told}{more}; the values are all text, or "
+        f"all records such as {{'title': .., 'text': ..}}"
     )

@@ -68,3 +68,14 @@ def write_beir(
     """
     name = "qrels.tsv" if split is None else f"qrels/{split}.tsv"
     write_texts_and_qrels(Path(folder), corpus, queries, qrels, name)
+
+
+def full_text(corpus: pl.DataFrame) -> pl.Expr:
+    """What a document says: its title and text, joined by one blank where it has both; empty where it has neither.
+
+    >>> corpus = pl.DataFrame({"title": ["Kites", None, "Owls"], "text": ["A red kite.", "Bats.", None]})
+    >>> corpus.select(full_text(corpus)).to_series().to_list()
+    ['Kites A red kite.', 'Bats.', 'Owls']
+    """
+    parts = [pl.when(pl.col(name) != "").then(name) for name in ("title", "text") if name in corpus.columns]
+    return pl.concat_str(parts, separator=" ", ignore_nulls=True).alias("text")

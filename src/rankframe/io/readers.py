@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 
 import polars as pl
 
-from rankframe.errors import DataError, RankframeWarning, listed
+from rankframe.errors import DataError, listed, warn
 from rankframe.frames.checks import LINE, Duplicates, Invalid, Loaded, choice, settled_judgments, valid_ids, valid_rows
 from rankframe.frames.coerce import (
     Frame,
@@ -217,17 +216,11 @@ def load_texts(
 def _told(loaded: Loaded) -> pl.DataFrame:
     """The frame for the caller; what it cannot say itself is warned of."""
     for note in loaded.notes:
-        warnings.warn(
-            f"{loaded.where}: {REASONS[note.reason]}: {note.count:,}, such as {listed(note.examples)}",
-            RankframeWarning,
-            stacklevel=3,
-        )
+        warn(f"{loaded.where}: {REASONS[note.reason]}: {note.count:,}, such as {listed(note.examples)}")
     if loaded.no_results:
-        warnings.warn(
+        warn(
             f"{loaded.where}: {len(loaded.no_results):,} queries have no results ({listed(loaded.no_results)}), which "
-            f"no row can say; give the mapping itself to evaluate",
-            RankframeWarning,
-            stacklevel=3,
+            f"no row can say; give the mapping itself to evaluate"
         )
     return loaded.frame.drop(LINE, strict=False)
 

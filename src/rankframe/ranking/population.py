@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankframe.errors import DataError, RankframeWarning, listed
+from rankframe.errors import DataError, listed, warn
 from rankframe.frames.checks import Loaded
 from rankframe.frames.ledger import Note, note
 from rankframe.metrics.conventions import Convention
@@ -88,11 +87,7 @@ class Population:
                 "that are missing": missing,
             }
             told = [f"{what}: {(where & self._asked).sum():,}" for what, where in kinds.items() if where.any()]
-            warnings.warn(
-                f"{loaded.where}: the run {ranking.run_id!r} is empty; judged queries {', '.join(told)}",
-                RankframeWarning,
-                stacklevel=3,
-            )
+            warn(f"{loaded.where}: the run {ranking.run_id!r} is empty; judged queries {', '.join(told)}")
         elif not (
             (has_rows | returned_nothing | failed).any() or loaded.frame["query_id"].is_in(self._ids.implode()).any()
         ):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rankframe.errors import DataError, counted, listed
 from rankframe.frames.schemas import CORPUS
+from rankframe.io.beir import full_text
 from rankframe.io.readers import load_texts
 
 Hits = list[tuple[str, float]]
@@ -34,11 +35,7 @@ def searched_texts(corpus: object) -> tuple[list[str], list[str]]:
     loaded = load_texts(corpus, CORPUS)
     frame = loaded.frame
     unique_ids(frame["doc_id"], loaded.where)
-    text = pl.col("text").fill_null("")
-    if "title" in frame.columns:
-        titled = pl.col("title").fill_null("") != ""
-        text = pl.when(titled).then(pl.concat_str("title", text, separator=" ")).otherwise(text)
-    documents = frame.select("doc_id", text=text).sort("doc_id")
+    documents = frame.select("doc_id", full_text(frame)).sort("doc_id")
     return documents["doc_id"].to_list(), documents["text"].to_list()
 
 
