@@ -8,11 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from . import RETRIEVER_HALF
-
 HERE = Path(__file__).parent
 CASES = HERE.parents[1].parent / "shared" / "cases" / "cases.jsonl"
-KINDS = ("ids", "ranking", "grades", "coverage", "cutoffs", "files", "polars")
+KINDS = ("ids", "ranking", "grades", "coverage", "cutoffs", "files", "polars", "retriever")
 
 
 def _tested() -> dict[str, str]:
@@ -34,17 +32,10 @@ def _cases() -> dict[str, str]:
 
 
 def test_every_case_is_tested_in_the_module_of_its_kind() -> None:
-    """Under the name of its id, or it is stated as left to the tests of retrievers."""
+    """Under the name of its id."""
     tested, cases = _tested(), _cases()
     assert cases
     absent = {
-        case: kind
-        for case, kind in cases.items()
-        if tested.get("test_" + case.replace("-", "_")) != f"test_{kind}" and case not in RETRIEVER_HALF
+        case: kind for case, kind in cases.items() if tested.get("test_" + case.replace("-", "_")) != f"test_{kind}"
     }
     assert absent == {}
-
-
-def test_every_case_left_to_retrievers_is_one() -> None:
-    """The list names cases that there are."""
-    assert [case for case in RETRIEVER_HALF if case not in _cases()] == []

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 import rankframe as rf
+from rankframe.evaluation import RetrievalEvalReport, evaluate_retrieval
 
 from .helpers import scored
 
@@ -93,9 +96,54 @@ def test_mrr_multiple_relevant_is_cut() -> None:
 
 
 THREE = {"q1": {"a": 3.0, "b": 2.0, "c": 1.0}}
+ONE = {"q1": "red kite"}
 
 
 def test_k_larger_than_corpus() -> None:
+    """A cutoff past the end of a retriever's list is harmless; where it refuses to look that far, it says so itself."""
+
+    def retriever(query: str, k: int) -> list[tuple[str, float]]:  # noqa: ARG001  # it takes both
+        return [("a", 3.0), ("b", 2.0), ("c", 1.0)][:k]
+
+    report = evaluate_retrieval(retriever, {"q1": {"b": 1}}, ONE, k_values=(1, 10, 100))
+    right = {
+        "recall@1": 0.0,
+        "recall@10": 1.0,
+        "precision@10": 0.1,
+        "precision@100": 0.01,
+        "mrr@100": 0.5,
+        "ndcg@10": 0.6309297536,
+    }
+    assert {name: report.metrics[name] for name in right} == pytest.approx(right)
+
+    def strict(query: str, k: int) -> list[tuple[str, float]]:
+        if k > 3:
+            raise ValueError(f"k of {k} is larger than the number of documents, 3")
+        return retriever(query, k)
+
+    with pytest.raises(ValueError, match="k of 100 is larger than the number of documents, 3") as caught:
+        evaluate_retrieval(strict, {"q1": {"b": 1}}, ONE, k_values=(1, 10, 100))
+    assert type(caught.value) is ValueError
+    assert any("query 'q1'" in note for note in caught.value.__notes__)
+    limited = evaluate_retrieval(strict, {"q1": {"b": 1}}, ONE, k_values=(1, 10, 100), limit=3)
+    assert report == limited
+
+
+@pytest.mark.parametrize("error", [ValueError, IndexError, RuntimeError, AssertionError, KeyError])
+def test_k_larger_than_an_engine_allows(error: type[Exception]) -> None:
+    """Its error is not swallowed, not even one that looks like the end of a list."""
+
+    def strict(query: str, k: int) -> list[str]:
+        if k > 3:
+            raise error(f"{query}: {k} of 3")
+        return ["a", "b", "c"][:k]
+
+    with pytest.raises(error, match="red kite: 10 of 3") as caught:
+        evaluate_retrieval(strict, {"q1": {"b": 1}}, ONE, k_values=10)  # type: ignore[arg-type]  # one alone will do
+    assert any("query 'q1'" in note for note in caught.value.__notes__)
+
+
+def test_k_larger_than_a_list() -> None:
     """A cutoff past the end is harmless: empty places are not relevant, and k stays in the denominator."""
     right = {
         "recall@1": 0.0,
@@ -150,7 +198,119 @@ BAD_CUTOFFS: list[Any] = [
 ]
 
 
-def test_k_values_invalid(tmp_path: Path) -> None:
+class Counting:
+    """A retriever that counts its calls and keeps their limits."""
+
+    def __init__(self) -> None:
+        self.limits: list[int] = []
+
+    def search(self, query: str, limit: int) -> list[str]:  # noqa: ARG002  # it takes both
+        self.limits.append(limit)
+        return ["a", "b", "c"][:limit]
+
+
+def _at(k_values: Any, retriever: Any, **options: Any) -> RetrievalEvalReport:
+    return evaluate_retrieval(retriever, {"q1": {"b": 1}}, ONE, k_values=k_values, **options)
+
+
+def test_k_values_invalid() -> None:
+    """Each bad cutoff is a ValueError that shows it before the retriever is called once; each good one works."""
+    retriever = Counting()
+    bad: Any
+    for bad in ([0], [-1], [1.5], ["10"], [None], [True], math.nan):
+        shown = bad[0] if isinstance(bad, list) else bad
+        with pytest.raises(ValueError, match=f"cutoff is a whole number from 1, got {shown!r}"):
+            _at(bad, retriever)
+    with pytest.raises(ValueError, match="k_values is empty"):
+        _at([], retriever)
+    assert retriever.limits == []
+    assert list(_at([5, 5, 10], retriever, metrics=("ndcg",)).metrics) == ["ndcg@5", "ndcg@10"]
+    assert _at([1, 10], retriever) == _at([10, 1], retriever)
+    assert _at([10, 1], retriever).k_values == (1, 10)
+    for five in (np.array([5], dtype=np.int64), [np.int64(5)]):
+        assert _at(five, retriever) == _at([5], retriever)
+    assert _at(3, retriever) == _at([3], retriever)
+    assert retriever.limits == [10, 10, 10, 10, 5, 5, 5, 5, 3, 3]
+
+
+@pytest.mark.parametrize("place", ["alone", "in a list", "behind good ones"])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        0,
+        -1,
+        -(10**30),
+        1.5,
+        10.0,
+        "10",
+        "",
+        None,
+        True,
+        False,
+        math.nan,
+        math.inf,
+        np.float64(5),
+        np.bool_(True),
+        [5],
+        b"10",
+        1j,
+    ],
+    ids=repr,
+)
+def test_k_values_invalid_before_any_call(bad: Any, place: str) -> None:
+    """Wherever a bad one stands."""
+    retriever = Counting()
+    k_values = {"alone": bad, "in a list": [bad], "behind good ones": (1, 10, bad)}[place]
+    if place == "alone" and isinstance(bad, list):
+        assert _at(bad, retriever).k_values == (5,)
+    else:
+        with pytest.raises(ValueError, match=f"whole number from 1, got {re.escape(repr(bad))}"):
+            _at(k_values, retriever)
+        assert retriever.limits == []
+
+
+@pytest.mark.parametrize("empty", [[], (), set(), range(0), iter(()), np.array([], dtype=int), {}], ids=repr)
+def test_k_values_invalid_where_there_are_none(empty: Any) -> None:
+    retriever = Counting()
+    with pytest.raises(ValueError, match="k_values is empty"):
+        _at(empty, retriever)
+    assert retriever.limits == []
+
+
+@pytest.mark.parametrize("bad", [0, -1, 1.5, 10.0, "10", True, math.nan, math.inf, [5], np.float64(5)], ids=repr)
+def test_limits_invalid_before_any_call(bad: Any) -> None:
+    """How many results are asked for is a whole number from 1 too."""
+    retriever = Counting()
+    with pytest.raises(ValueError, match=f"whole number from 1, got {re.escape(repr(bad))}"):
+        _at([1], retriever, limit=bad)
+    with pytest.raises(ValueError, match=f"whole number from 1, got {re.escape(repr(bad))}"):
+        rf.retrieve(retriever, ONE, limit=bad)
+    assert retriever.limits == []
+
+
+@pytest.mark.parametrize(
+    "good",
+    [
+        [1, 5],
+        (5, 1),
+        {1, 5},
+        np.array([5, 1]),
+        np.array([1, 5], dtype=np.uint8),
+        [5, 1, 5, 1],
+        iter([5, 1]),
+        {5: 0, 1: 0},
+    ],
+    ids=repr,
+)
+def test_k_values_in_every_collection(good: Any) -> None:
+    """In any order and as often as they like: ascending and once, as plain whole numbers."""
+    report = _at(good, Counting(), metrics=("mrr",))
+    assert report.metrics == {"mrr@1": 0.0, "mrr@5": 0.5}
+    assert report.k_values == (1, 5)
+    assert [type(k) for k in report.k_values] == [int, int]
+
+
+def test_k_values_invalid_in_metrics(tmp_path: Path) -> None:
     """Each bad cutoff is a ValueError that shows it, before anything is read; each good one works."""
     bad: Any
     for bad in (0, -1, 1.5, "10", True, math.nan):
@@ -238,6 +398,43 @@ def test_k_of_none_in_scalar_functions(name: str) -> None:
 
 
 def test_retriever_returns_more_than_k() -> None:
+    """A retriever that passes over its limit is cut at each k: d4 is outside of the first three."""
+    report = evaluate_retrieval(
+        lambda query, k=3: [(f"d{i}", 50.0 - i) for i in range(50)],  # noqa: ARG005  # it takes both
+        {"q1": {"d0": 1, "d4": 1}},
+        ONE,
+        k_values=(1, 3),
+    )
+    right = {"precision@1": 1.0, "precision@3": 0.3333333333, "recall@3": 0.5}
+    assert {name: report.metrics[name] for name in right} == pytest.approx(right)
+
+
+FIFTY = [f"d{i}" for i in range(50)]
+TOO_MANY: dict[str, Callable[[], Any]] = {
+    "ids": lambda: FIFTY,
+    "pairs": lambda: [(doc, 50.0 - i) for i, doc in enumerate(FIFTY)],
+    "generator": lambda: iter(FIFTY),
+    "mapping": lambda: {doc: 50.0 - i for i, doc in enumerate(FIFTY)},
+    "numpy": lambda: np.array(FIFTY),
+    "frame": lambda: pl.DataFrame({"doc_id": FIFTY, "score": range(50, 0, -1)}),
+    "frame with ranks": lambda: pl.DataFrame({"doc_id": FIFTY[::-1], "rank": range(50, 0, -1)}),
+    "hits": lambda: {"hits": {"hits": [{"_id": doc, "_score": 50.0 - i} for i, doc in enumerate(FIFTY)]}},
+}
+
+
+@pytest.mark.parametrize("form", TOO_MANY)
+def test_retriever_returns_more_than_k_in_every_form(form: str) -> None:
+    """The first ones of its ranking are kept, as many as were asked for."""
+    qrels = {"q1": {"d0": 1, "d4": 1}}
+    for limit, kept in ((None, 3), (4, 4), (100, 50), (2, 2)):
+        report = evaluate_retrieval(lambda _: TOO_MANY[form](), qrels, ONE, k_values=(1, 3), limit=limit)
+        assert {"recall@3": 0.5, "precision@3": pytest.approx(1 / 3), "map@3": 0.5} == {
+            name: report.metrics[name] for name in ("recall@3", "precision@3", "map@3")
+        }
+        assert rf.retrieve(lambda _: TOO_MANY[form](), ONE, limit=limit or 3).run["doc_id"].to_list() == FIFTY[:kept]
+
+
+def test_a_list_is_cut_at_each_k() -> None:
     """A list of 50 is cut at each k: rank 5 is outside of the first three."""
     docs = [f"d{i}" for i in range(50)]
     qrels = {"q1": {"d0": 1, "d4": 1}}

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from rankframe.evaluation import evaluate_retrieval
 
 from .helpers import FORMS, ledger, run_as, scored, triples, write
 
@@ -146,6 +147,24 @@ def test_ids_mixed_types_sort() -> None:
     assert report.value("mrr@1") == 1.0
     assert report.to_dict()["n_queries"] == 3
     assert list(run) == [-12, 7, "q3"]
+    results = {"red kite": ["a"], "blue heron": ["b"], "grey owl": ["c"]}
+    mixed: dict[Any, str] = {-12: "red kite", 7: "blue heron", "q3": "grey owl"}
+    asked = evaluate_retrieval(results.__getitem__, qrels, mixed, k_values=(1,), metrics=("mrr",))
+    assert asked.metrics == {"mrr@1": 1.0}
+    assert asked.n_queries == 3
+    assert list(mixed) == [-12, 7, "q3"]
+
+
+@pytest.mark.parametrize("side", ["queries", "qrels", "both"])
+def test_ids_of_mixed_types_on_either_side_of_a_retriever(side: str) -> None:
+    """Whole numbers and text meet, and the report has the keys that the judgments have."""
+    keys: dict[str, Any] = {"-12": np.int64(-12), "7": 7, "q3": "q3"}
+    numbers: dict[Any, str] = {key: query for query, key in keys.items()}
+    qrels: dict[Any, dict[Any, int]] = {key: {7: 1} for key in (keys if side == "queries" else numbers)}
+    queries: dict[Any, str] = {key: str(key) for key in (keys if side == "qrels" else numbers)}
+    report = evaluate_retrieval(lambda _: [7], qrels, queries, k_values=(1,), metrics=("mrr",))
+    assert report.per_query == {key: {"mrr@1": 1.0} for key in qrels}
+    assert report.n_queries == 3
 
 
 @pytest.mark.parametrize(

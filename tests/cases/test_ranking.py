@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
 import rankframe as rf
+from rankframe.evaluation import evaluate_retrieval
 
 from .helpers import FORMS, ledger, run_as, scored, write
 
@@ -99,7 +102,88 @@ def by_rank() -> pl.DataFrame:
 AT_1500 = {"recall@1499": 0.0, "recall@1500": 1.0, "mrr@2000": 1 / 1500}
 
 
-def test_results_without_scores(by_rank: pl.DataFrame, tmp_path: Path) -> None:
+def _is_strictly_decreasing(scores: pl.Series) -> bool:
+    return scores.is_sorted(descending=True) and scores.n_unique() == len(scores)
+
+
+def test_results_without_scores() -> None:
+    """A retriever's list is its ranking: scores are made up that say so, over the whole list."""
+    results = {"q1": [f"d{i:04d}" for i in range(2000)]}
+    qrels = {"q1": {"d1499": 1}}
+    report = evaluate_retrieval(
+        results.__getitem__, qrels, {"q1": "q1"}, k_values=(1499, 1500, 2000), metrics=("recall", "mrr")
+    )
+    right = {"recall@1499": 0.0, "recall@1500": 1.0, "mrr@2000": 0.0006666667}
+    assert {name: report.metrics[name] for name in right} == pytest.approx(right)
+    run = rf.retrieve(results.__getitem__, {"q1": "q1"}, limit=2000).run
+    assert run.columns == ["query_id", "doc_id", "score"]
+    assert results["q1"] == run["doc_id"].to_list()
+    assert _is_strictly_decreasing(run["score"])
+    assert _is_strictly_decreasing(run["score"].cast(pl.Float32))
+
+
+WRITABLE = ("trec", "tsv", "csv", "json", "jsonl", "parquet", "trec.gz", "csv.zst")
+
+
+@pytest.mark.parametrize("width", [pl.Float64, pl.Float32], ids=str)
+@pytest.mark.parametrize("suffix", WRITABLE)
+def test_results_without_scores_after_files(suffix: str, width: type[pl.DataType], tmp_path: Path) -> None:
+    """Of two retrieved lists each keeps its order through every format, in single precision too."""
+    results = {"q1": [f"d{i:04d}" for i in range(2000)], "q2": [f"d{i:04d}" for i in reversed(range(2000))]}
+    run = rf.retrieve(results.__getitem__, {"q1": "q1", "q2": "q2"}, limit=2000).run
+    path = tmp_path / f"run.{suffix}"
+    rf.write_run(run.with_columns(pl.col("score").cast(width)), path)
+    back = rf.read_run(path)
+    for query, docs in results.items():
+        ranked = back.filter(query_id=query).sort("score", descending=True)
+        assert ranked["doc_id"].to_list() == docs
+        assert _is_strictly_decreasing(ranked["score"])
+        assert _is_strictly_decreasing(ranked["score"].cast(pl.Float32))
+    assert scored(path, {"q1": {"d1499": 1}}, *AT_1500) == pytest.approx(AT_1500)
+    assert scored(path, {"q2": {"d0500": 1}}, *AT_1500) == pytest.approx(AT_1500)
+
+
+def test_results_without_scores_after_a_file_of_the_retrieval(tmp_path: Path) -> None:
+    """Which is scored as it is."""
+    results = {"q1": [f"d{i:04d}" for i in range(2000)]}
+    found = rf.retrieve(results.__getitem__, {"q1": "q1"}, limit=2000)
+    found.write_parquet(tmp_path / "found.parquet")
+    assert scored(tmp_path / "found.parquet", {"q1": {"d1499": 1}}, *AT_1500) == pytest.approx(AT_1500)
+    assert rf.read_retrieval(tmp_path / "found.parquet").run.equals(found.run)
+
+
+UNSCORED: dict[str, Callable[[list[str]], Any]] = {
+    "list": list,
+    "tuple": tuple,
+    "generator": iter,
+    "numpy": np.array,
+    "series": pl.Series,
+    "pandas series": pd.Series,
+    "pairs with None": lambda docs: [(doc, None) for doc in docs],
+    "mappings": lambda docs: [{"id": doc} for doc in docs],
+    "frame": lambda docs: pl.DataFrame({"doc_id": docs}),
+    "frame of nulls": lambda docs: pl.DataFrame({"doc_id": docs, "score": [None] * len(docs)}),
+    "frame with ranks": lambda docs: pl.DataFrame({"doc_id": docs[::-1], "rank": range(len(docs), 0, -1)}),
+    "pandas": lambda docs: pd.DataFrame({"doc_id": docs}),
+    "equal scores": lambda docs: [(doc, 1.0) for doc in docs],
+    "one score missing": lambda docs: [(doc, None if i == 7 else 2000.0 - i) for i, doc in enumerate(docs)],
+    "NaN": lambda docs: [(doc, NAN if i == 7 else 2000.0 - i) for i, doc in enumerate(docs)],
+}
+
+
+@pytest.mark.parametrize("form", UNSCORED)
+def test_results_without_scores_that_say_their_order(form: str, tmp_path: Path) -> None:
+    """Missing, equal or NaN in every form: the list is the ranking, and what was given as scores is kept beside it."""
+    docs = [f"d{i:04d}" for i in range(2000)]
+    run = rf.retrieve(lambda _: UNSCORED[form](docs), {"q1": "red kite"}, limit=2000).run
+    assert run["doc_id"].to_list() == docs
+    assert _is_strictly_decreasing(run["score"].cast(pl.Float32))
+    assert ("retriever_score" in run.columns) == (form in ("equal scores", "one score missing", "NaN"))
+    rf.write_run(run, tmp_path / "run.trec", columns="drop")
+    assert scored(tmp_path / "run.trec", {"q1": {"d1499": 1}}, *AT_1500) == pytest.approx(AT_1500)
+
+
+def test_results_without_scores_in_a_frame(by_rank: pl.DataFrame, tmp_path: Path) -> None:
     """Ranks without scores are the ranking, over the whole list, in Float32, and after files."""
     qrels = {"q1": {"d1499": 1}}
     assert scored(by_rank, qrels, *AT_1500) == pytest.approx(AT_1500)
@@ -228,7 +312,69 @@ def test_rank_column_that_is_no_number_is_malformed(tmp_path: Path) -> None:
         rf.read_run(run)
 
 
+DISTANCES = {
+    "q1": [("near", 0.1), ("mid", 0.8), ("far", 1.9)],
+    "q2": [("n2", 0.2), ("m2", 0.5), ("f2", 1.1)],
+}
+NEAREST = {"q1": {"near": 1}, "q2": {"n2": 1}}
+ASKED = {"q1": "q1", "q2": "q2"}
+
+
 def test_scores_are_distances() -> None:
+    """A retriever's order is its ranking, though its numbers rise down its list; they are kept beside it."""
+    report = evaluate_retrieval(DISTANCES.__getitem__, NEAREST, ASKED, k_values=(3,), metrics=("mrr",))
+    assert report.metrics == {"mrr@3": 1.0}
+    run = rf.retrieve(DISTANCES.__getitem__, ASKED).run
+    assert run["score"].to_list() == 2 * [-1.0, -2.0, -3.0]
+    assert run["retriever_score"].to_list() == [0.1, 0.8, 1.9, 0.2, 0.5, 1.1]
+
+
+@pytest.mark.parametrize("suffix", WRITABLE)
+def test_scores_are_distances_after_files(suffix: str, tmp_path: Path) -> None:
+    """What is written is the ranking."""
+    run = rf.retrieve(DISTANCES.__getitem__, ASKED).run
+    rf.write_run(run, tmp_path / f"run.{suffix}", columns="drop")
+    assert scored(tmp_path / f"run.{suffix}", NEAREST, "mrr@3") == {"mrr@3": 1.0}
+
+
+RISING: dict[str, Callable[[list[tuple[str, float]]], Any]] = {
+    "pairs": list,
+    "lists": lambda hits: [list(hit) for hit in hits],
+    "generator": iter,
+    "mappings": lambda hits: [{"id": doc, "distance": far} for doc, far in hits],
+    "frame": lambda hits: pl.DataFrame(hits, schema=["doc_id", "score"], orient="row"),
+    "pandas": lambda hits: pd.DataFrame(hits, columns=["doc_id", "score"]),
+    "chroma": lambda hits: {"ids": [[doc for doc, _ in hits]], "distances": [[far for _, far in hits]]},
+}
+
+
+@pytest.mark.parametrize("offset", [0.0, -5.0], ids=["positive", "negative"])
+@pytest.mark.parametrize("form", RISING)
+def test_scores_are_distances_in_every_form(form: str, offset: float) -> None:
+    """Nearest first stays first, whatever holds the numbers and their sign."""
+
+    def retriever(query: str) -> Any:
+        return RISING[form]([(doc, far + offset) for doc, far in DISTANCES[query]])
+
+    report = evaluate_retrieval(retriever, NEAREST, ASKED, k_values=(3,), metrics=("mrr",))
+    assert report.metrics == {"mrr@3": 1.0}
+
+
+def test_scores_are_distances_for_some_queries() -> None:
+    """Each query has its order: one of rising numbers leaves the scores of another as they are."""
+    results = {"q1": DISTANCES["q1"], "q2": [("n2", 0.9), ("m2", 0.5)]}
+    run = rf.retrieve(results.__getitem__, ASKED).run
+    assert run["score"].to_list() == [-1.0, -2.0, -3.0, 0.9, 0.5]
+    assert run["doc_id"].to_list() == ["near", "mid", "far", "n2", "m2"]
+
+
+def test_scores_without_an_order_are_scores() -> None:
+    """A mapping {id: score} has none: there the higher score is the better one."""
+    run = rf.retrieve(lambda _: {"far": 0.1, "near": 0.9}, {"q1": "red kite"}).run
+    assert run.rows() == [("q1", "near", 0.9), ("q1", "far", 0.1)]
+
+
+def test_scores_that_run_against_ranks_in_a_frame() -> None:
     """In a frame the score rules; where ranks run against it, the ledger says so for every query."""
     run = pl.DataFrame(
         {
