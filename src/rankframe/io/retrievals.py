@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from polars.exceptions import PolarsError
 
-from rankframe.errors import DataError, counted
+from rankframe.errors import DataError, counted, listed
 from rankframe.frames.checks import Loaded
 from rankframe.frames.schemas import RUN
 from rankframe.io.files import existing
@@ -109,6 +110,8 @@ def without_own(run: pl.DataFrame) -> pl.DataFrame:
 
 def write_retrieval(path: Path, run: pl.DataFrame, log: pl.DataFrame, told: Mapping[str, Any]) -> None:
     """Write run and log, and what else is `told`, beside the place and then into it: nobody meets half of a file."""
+    if lacking := _lacking(run, log):
+        raise DataError(f"{path}: a retrieval is not written without {lacking}")
     packed = BytesIO()
     log.write_ipc(packed, compression="zstd")
     metadata = {"format": _FORMAT, "log": base64.b64encode(packed.getvalue()).decode(), **told}
@@ -117,7 +120,7 @@ def write_retrieval(path: Path, run: pl.DataFrame, log: pl.DataFrame, told: Mapp
         path.parent.mkdir(parents=True, exist_ok=True)
         run.write_parquet(part, metadata={_METADATA: json.dumps(metadata)})
         part.replace(path)
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except (PolarsError, OSError) as error:
         raise DataError(f"{path}: cannot be written ({str(error).partition(chr(10))[0]})") from error
     finally:
         with suppress(OSError):
@@ -127,13 +130,13 @@ def write_retrieval(path: Path, run: pl.DataFrame, log: pl.DataFrame, told: Mapp
 def load_retrieval(path: Path) -> tuple[Retrieval, dict[str, Any]] | None:
     """The retrieval in a Parquet file, and what else its metadata tells; None for a file that holds none.
 
-    With the latter, `run` and `log` are as they were written.
+    With the latter, `run` and `log` are as they were written: a checkpoint has the retriever's own scores in any case.
     """
     if not _is_parquet(path):
         return None
     try:
         metadata = pl.read_parquet_metadata(path).get(_METADATA)
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except (PolarsError, OSError) as error:
         raise unreadable(path, "Parquet", error) from error
     if metadata is None:
         return None
@@ -143,17 +146,29 @@ def load_retrieval(path: Path) -> tuple[Retrieval, dict[str, Any]] | None:
             raise DataError(f"{path}: retrieval format {newer} is newer than this rankframe knows ({_FORMAT})")
         log = pl.read_ipc(base64.b64decode(told.pop("log")))
         run = pl.read_parquet(path, glob=False)
-        found = Retrieval(without_own(run), log.select(LOG.names()))
-        if found.log.schema != LOG or run.select(RUN.required).dtypes != [pl.String, pl.String, pl.Float64]:
-            raise ValueError("other columns")  # noqa: TRY301  # told as below
-    except (LookupError, OSError, RecursionError, TypeError, ValueError, pl.exceptions.PolarsError) as error:
+        if lacking := _lacking(run, log):
+            raise ValueError(f"without {lacking}")  # noqa: TRY301  # told as below
+    except (AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError, PolarsError) as error:
         if isinstance(error, DataError):
             raise
         raise DataError(
             f"{path}: its metadata {_METADATA!r} is not what a retrieval's is ({error!s:.80}); the run alone is read "
             f"by pl.read_parquet"
         ) from error
+    kept = "settings" in told
+    found = Retrieval(without_own(run), log.select(LOG.names())) if kept else Retrieval(run, log)
     return found, told | {"run": run, "log": log}
+
+
+def _lacking(run: pl.DataFrame, log: pl.DataFrame) -> str:
+    """Which columns of a retrieval these frames do not have, or have as another type."""
+    needed = {name: pl.Float64() if name == "score" else pl.String() for name in RUN.required}
+    return listed(
+        f"{name} {dtype}"
+        for frame, columns in ((run, needed), (log, LOG))
+        for name, dtype in columns.items()
+        if frame.schema.get(name) != dtype
+    )
 
 
 def _is_parquet(path: Path) -> bool:

@@ -21,7 +21,8 @@ _ID = ("query_id", "qid")
 _IDS = ("query_ids", "qids")
 _LIMIT = ("limit", "k", "top_k", "n_results", "topk", "num_results", "max_results", "size")
 
-_LISTS = re.compile(r"(typing\.|collections\.abc\.)?(list|List|Sequence|Iterable)\[")
+_LISTS = {"list", "List", "Sequence", "Iterable", "Collection"}
+_VECTORS = re.compile(r"\b(float|int|ndarray|NDArray)\b")
 _USUAL_BATCH = 32
 
 _WRAP = "wrap it, as in retrieve(lambda query, limit: my_search(query, count=limit), queries)"
@@ -86,16 +87,23 @@ def caller(retriever: object, batch_size: int | None) -> Caller:
 
 
 def _function(retriever: object, *, batched: bool) -> tuple[Callable[..., Any], str]:
-    """What is called, and its name: a function itself, of an object the first of the usual methods."""
+    """What is called, and its name: a function itself, of an object the first of the usual methods.
+
+    Where nothing on that one is named as a query is, one of the others that names query and limit is called.
+    """
     if inspect.isclass(retriever) or inspect.ismodule(retriever):
         raise DataError(f"the retriever is {retriever!r}; give a function, or an object made of the class")
     if inspect.isroutine(retriever) or isinstance(retriever, functools.partial):
         return retriever, _name(retriever)
     usual = (*_METHODS_OF_BATCHES, *_METHODS) if batched else _METHODS
-    for method in (*usual, *(f"a{name}" for name in usual)):
-        found = getattr(retriever, method, None)
-        if callable(found):
-            return found, f"{type(retriever).__name__}.{method}"
+    every = ((name, getattr(retriever, name, None)) for name in (*usual, *(f"a{name}" for name in usual)))
+    methods = ((name, method) for name, method in every if callable(method))
+    if (first := next(methods, None)) is not None:
+        name, method = first
+        if not _names(method, _QUERY, _QUERIES, _ID, _IDS):  # a guess; another may leave nothing to guess
+            told = (other for other in methods if _names(other[1], _QUERY, _QUERIES) and _names(other[1], _LIMIT))
+            name, method = next(told, first)
+        return method, f"{type(retriever).__name__}.{name}"
     if callable(retriever):
         return retriever, type(retriever).__name__
     raise DataError(
@@ -110,20 +118,28 @@ def _name(function: object) -> str:
     return str(getattr(function, "__qualname__", type(function).__name__))
 
 
+def _names(function: Callable[..., Any], *usual: Sequence[str]) -> bool:
+    """Whether a parameter of the function has one of these names."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):  # written in C, and silent about it
+        return False
+    return any(name in parameters for names in usual for name in names)
+
+
 def _bound(parameters: Mapping[str, inspect.Parameter], name: str) -> tuple[dict[str, str], bool]:
     """Which parameters are given what, and whether the query's takes a list."""
     takes = {n: p for n, p in parameters.items() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
     bound: dict[str, str] = {}
     lists = False
     for role, names in (("text", _QUERY), ("text", _QUERIES), ("id", _ID), ("id", _IDS), ("limit", _LIMIT)):
-        found = next((usual for usual in names if usual in takes), None)
+        found = next((usual for usual in names if usual in takes and (role != "limit" or _counts(takes[usual]))), None)
         if found is not None and role not in bound.values():
             bound[found] = role
             lists = lists or names in (_QUERIES, _IDS)
     required = [n for n, p in takes.items() if p.default is p.empty and n not in bound]
     if not {"text", "id"} & set(bound.values()):  # the only one that is required is the query, whatever its name
-        anything = next((n for n, p in parameters.items() if p.kind is p.VAR_POSITIONAL), None)
-        query = next((n for n in required if takes[n].kind is not inspect.Parameter.KEYWORD_ONLY), anything)
+        query = _unnamed(parameters, required)
         if query is None:
             raise DataError(
                 f"{name}({', '.join(parameters)}): none of its parameters is the query; usual names are "
@@ -136,10 +152,37 @@ def _bound(parameters: Mapping[str, inspect.Parameter], name: str) -> tuple[dict
             f"{name}({', '.join(parameters)}): nothing says what its {listed(required)} is given; the limit goes to "
             f"{', '.join(_LIMIT[:4])}, the id of the query to {_ID[0]}; {_WRAP}"
         )
-    text = next((takes[n] for n, role in bound.items() if role == "text" and n in takes), None)
-    return bound, lists or (text is not None and _LISTS.match(_annotation(text)) is not None)
+    text = next((n for n, role in bound.items() if role == "text" and n in takes), None)
+    return bound, lists or (text is not None and _takes_lists(takes[text], name))
 
 
-def _annotation(parameter: inspect.Parameter) -> str:
-    told = parameter.annotation
-    return told if isinstance(told, str) else str(told)
+def _unnamed(parameters: Mapping[str, inspect.Parameter], required: Sequence[str]) -> str | None:
+    """The parameter that is the query where none is called so: the first required one, else what takes anything."""
+    kinds = {n: p.kind for n, p in parameters.items()}
+    first = next((n for n in required if kinds[n] is not inspect.Parameter.KEYWORD_ONLY), None)
+    if first is not None:
+        return first
+    anything = next((n for n, kind in kinds.items() if kind is inspect.Parameter.VAR_POSITIONAL), None)
+    if anything is not None:  # what stands before it would be given the first text
+        return anything if next(iter(kinds)) == anything else None
+    return required[0] if len(required) == 1 else None
+
+
+def _counts(parameter: inspect.Parameter) -> bool:
+    """Whether a parameter may be a number of results: `k=1.2` and `size="large"` are not."""
+    return not isinstance(parameter.default, (bool, float, str))
+
+
+def _takes_lists(parameter: inspect.Parameter, name: str) -> bool:
+    """Whether a query's parameter is annotated as one that takes a list of texts, and not one text as well."""
+    annotation = parameter.annotation
+    told = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    told = re.sub(r"^[\w.]*Optional\[(.*)\]$", r"\1", told.strip("'\""))
+    kinds = {kind.strip().rpartition(".")[2] for kind in re.sub(r"\[.*\]", "", told).split("|")} - {"None"}
+    lists = bool(kinds) and kinds <= _LISTS
+    if _VECTORS.search(told) and "str" not in told and (lists or kinds <= {"ndarray", "NDArray"}):
+        raise DataError(
+            f"{name}: {parameter.name!r} takes a vector ({told}), and a query is text; wrap it, as in "
+            f"retrieve(lambda query, limit: my_search(embed(query), limit), queries)"
+        )
+    return lists

@@ -7,8 +7,10 @@ the Parquet file. A process that is killed loses only what was under way: the ne
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -17,7 +19,8 @@ import polars as pl
 
 from rankframe.errors import DataError, RankframeWarning
 from rankframe.frames.coerce import id_series
-from rankframe.io.retrievals import LOG, Retrieval, load_retrieval, write_retrieval
+from rankframe.frames.schemas import RUN
+from rankframe.io.retrievals import LOG, Retrieval, load_retrieval, without_own, write_retrieval
 from rankframe.retrievers.asking import Answer
 
 _CHUNK = 1_000  # answers after which Python lists become a frame
@@ -63,8 +66,12 @@ def record(answer: Answer) -> Record:
 
 
 def told(error: BaseException | None) -> str:
-    """An error as a log says it: its class and message."""
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    """An error as a log says it: its class and message, which may be any text or none."""
+    said = ""
+    with suppress(Exception):
+        said = str(error)
+    name = type(error).__name__
+    return f"{name}: {said}".encode(errors="backslashreplace").decode() if said else name
 
 
 def fingerprint(text: str) -> str:
@@ -103,6 +110,9 @@ class Records:
         """Keep what frames hold, as `frames` gives them."""
         self._frames.append((run, log))
 
+    def close(self) -> None:
+        """Nothing: memory needs no end."""
+
 
 def _frames(records: Sequence[Record]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The run and the log of some answers, the last one of each query."""
@@ -123,37 +133,41 @@ def _frames(records: Sequence[Record]) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 def retrieval(run: pl.DataFrame, log: pl.DataFrame, queries: pl.Series) -> Retrieval:
     """The kept answers to these queries, in their order; the retriever's own scores where they are not the scores."""
+    run, log = (_placed(frame.filter(pl.col("query_id").is_in(queries.implode())), queries) for frame in (run, log))
+    return Retrieval(without_own(run), log.select(LOG.names()))
+
+
+def _placed(frame: pl.DataFrame, queries: pl.Series) -> pl.DataFrame:
+    """A frame in the order of these queries, and what is of others behind."""
     order = pl.DataFrame([queries, pl.int_range(len(queries), eager=True).alias("place")])
-    run, log = (
-        frame.join(order, on="query_id").sort("place", maintain_order=True).drop("place") for frame in (run, log)
-    )
-    own = run["retriever_score"]
-    if own.null_count() == len(own) or own.equals(run["score"]):
-        run = run.drop("retriever_score")
-    return Retrieval(run, log.select(LOG.names()))
+    placed = frame.join(order, on="query_id", how="left", maintain_order="left")
+    return placed.sort("place", nulls_last=True, maintain_order=True).drop("place")
 
 
 class Checkpoint:
     """Answers kept in a file that grows while a retriever is asked.
 
     path: the Parquet file. settings: what the answers depend on, which a later call must share. retriever: its name.
+    queries: their order, in which the file has them in the end.
     """
 
-    def __init__(self, path: Path, settings: Mapping[str, Any], retriever: str) -> None:
+    def __init__(self, path: Path, settings: Mapping[str, Any], retriever: str, queries: pl.Series) -> None:
         if path.suffix not in (".parquet", ".pq"):
             raise DataError(f"checkpoint={str(path)!r}: it becomes a Parquet file with the run; name it .parquet")
         self._path = path
         self._told: dict[str, Any] = {"settings": dict(settings), "retriever": retriever}
+        self._queries = queries
         self._records = Records()
-        if path.exists():
-            self._read_file()
         path.parent.mkdir(parents=True, exist_ok=True)
         self._journal = path.with_name(f"{path.name}.journal.jsonl")
-        self._file: IO[bytes] = self._journal.open("ab+", buffering=0)
+        self._file = _claimed(self._journal, path)
         try:
-            _claim(self._file, path)
+            if path.exists():
+                self._read_file()
             self._read_journal()
         except BaseException:
+            if not os.fstat(self._file.fileno()).st_size:
+                self._end_journal()
             self._file.close()
             raise
 
@@ -168,13 +182,24 @@ class Checkpoint:
 
     def close(self) -> None:
         """Write the Parquet file, which takes the place of the journal."""
-        run, log = self.frames()
-        write_retrieval(self._path, run, log, self._told)
-        self._file.close()
-        self._journal.unlink()
+        try:
+            run, log = (_placed(frame, self._queries) for frame in self.frames())
+            write_retrieval(self._path, run, log, self._told)
+            self._end_journal()
+        finally:
+            self._file.close()
+
+    def _end_journal(self) -> None:
+        try:
+            self._journal.unlink()  # before it is closed: who opens it afterwards opens a new one
+        except PermissionError:  # Windows, where nobody else could have it
+            self._file.close()
+            self._journal.unlink()
 
     def _append(self, value: object) -> None:
-        self._file.write(json.dumps(value, ensure_ascii=False).encode() + b"\n")
+        left = memoryview(json.dumps(value, ensure_ascii=False).encode() + b"\n")
+        while left:
+            left = left[self._file.write(left) :]
 
     def _read_file(self) -> None:
         found = load_retrieval(self._path)
@@ -183,15 +208,16 @@ class Checkpoint:
                 f"checkpoint={str(self._path)!r} is a file that retrieve did not write, and is not written over; "
                 f"give another name"
             )
-        kept, told = found
+        told = found[1]
         self._compare(told)
-        log = told["log"] if "asked" in told["log"].columns else told["log"].with_columns(asked=pl.lit(None, pl.String))
-        run = (
-            kept.run
-            if "retriever_score" in kept.run.columns
-            else kept.run.with_columns(retriever_score=pl.col("score"))
-        )
-        self._records.add_frames(run, log)
+        run, log = told["run"], told["log"]
+        if "asked" not in log.columns:
+            log = log.with_columns(asked=pl.lit(None, pl.String))
+        if "retriever_score" not in run.columns:  # it was the score, or there was none
+            ranks = -(pl.int_range(pl.len()).over("query_id") + 1)
+            none = run.select((pl.col("score") == ranks).all()).item()
+            run = run.with_columns(retriever_score=pl.lit(None, pl.Float64) if none else pl.col("score"))
+        self._records.add_frames(run.select(*RUN.required, "retriever_score"), log.select(_KEPT.names()))
 
     def _read_journal(self) -> None:
         """The lines of a journal that an earlier process left; one that it could not end is taken off."""
@@ -199,18 +225,21 @@ class Checkpoint:
         content = self._file.read()
         whole = content.rfind(b"\n") + 1
         self._file.truncate(whole)
-        lines = content[:whole].splitlines()
-        if not lines:
-            self._append(self._told)
-            return
-        try:
-            self._compare(json.loads(lines[0]))
-            for line in lines[1:]:
-                self._records.add(Record(*json.loads(line)))
-        except (ValueError, TypeError, LookupError) as error:
-            if isinstance(error, DataError):
+        for number, line in enumerate(content[:whole].splitlines(), 1):
+            try:
+                if number == 1:
+                    self._compare(json.loads(line))
+                else:
+                    self._records.add(_read(json.loads(line)))
+            except DataError:
                 raise
-            raise DataError(f"{self._journal}: a line is not what retrieve writes ({error!s:.80})") from error
+            except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+                raise DataError(
+                    f"{self._journal}: line {number} is not what retrieve writes ({error!s:.80}); "
+                    + ("remove the file" if number == 1 else "without the line, its query is asked again")
+                ) from error
+        if not whole:
+            self._append(self._told)
 
     def _compare(self, told: Mapping[str, Any]) -> None:
         """Refuse answers that were made with other settings."""
@@ -230,15 +259,47 @@ class Checkpoint:
             )
 
 
-def _claim(file: IO[bytes], path: Path) -> None:
-    """Refuse a checkpoint that another process is writing, where the system can tell."""
+def _read(line: Any) -> Record:
+    """The answer in a line of a journal; any error says that it holds none."""
+    one = Record(*line)
+    numbers = [one.latency_s, *one.scores, *(score for score in one.own if score is not None)]
+    texts = [one.query_id, one.asked, one.error or "", *one.docs]
+    if not (
+        one.status in ("ok", "failed")
+        and isinstance(one.n_collapsed, int | None)
+        and all(type(part) is list for part in (one.docs, one.scores, one.own))
+        and len(one.docs) == len(one.scores) == len(one.own) == (one.n_results or 0)
+        and all(isinstance(text, str) for text in texts)
+        and all(isinstance(number, float) for number in numbers)
+    ):
+        raise ValueError(f"no answer: {line!r:.60}")
+    "".join(texts).encode()  # a lone surrogate is no text
+    return one
+
+
+def _claimed(journal: Path, path: Path) -> IO[bytes]:
+    """The journal, open; refused where another process is writing it, if the system can tell."""
+    while True:
+        file: IO[bytes] = journal.open("ab+", buffering=0)
+        try:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _stands(file, journal):
+                return file
+        except BlockingIOError as error:
+            file.close()
+            raise DataError(
+                f"checkpoint={str(path)!r} is being written by another process; wait, or give another name"
+            ) from error
+        except (ImportError, OSError):  # Windows, and file systems without locks
+            return file
+        file.close()  # the other process ended, and took its journal away, while this one opened it
+
+
+def _stands(file: IO[bytes], path: Path) -> bool:
+    """Whether an open file is still the one of this path."""
     try:
-        import fcntl
-    except ImportError:  # Windows
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        raise DataError(
-            f"checkpoint={str(path)!r} is being written by another process; wait, or give another name"
-        ) from error
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False

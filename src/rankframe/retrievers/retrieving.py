@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from os import PathLike
 from pathlib import Path
 from threading import Event
@@ -20,7 +20,7 @@ from rankframe.io.beir import Beir
 from rankframe.io.readers import load_texts
 from rankframe.io.retrievals import Retrieval
 from rankframe.metrics.metric import checked_cutoff
-from rankframe.retrievers.asking import Answer, Asker, Loop, asked
+from rankframe.retrievers.asking import Answer, Asker, Loop, asked, noted
 from rankframe.retrievers.calling import Query, caller
 from rankframe.retrievers.checkpoint import Checkpoint, Records, fingerprint, record, retrieval
 from rankframe.retrievers.results import Collapse, Key, Reader
@@ -50,7 +50,8 @@ def retrieve(
             takes a list of texts and answers with a list of results for each.
         queries: query_id, text: whatever `read_queries` takes, or a `Beir`.
         limit: how many results to ask for. Longer answers are cut, iterators are read no further.
-        key: takes a result and gives its id. Without it, ids and scores are recognised: ids, (id, score) pairs,
+        key: takes a result and gives its id; of a mapping {id: score} it takes the pair, of a frame the row as a
+            mapping. Without it, ids and scores are recognised: ids, (id, score) pairs,
             {id: score}, mappings and objects with `doc_id`, `id`, `source` and the like, on them, in their metadata, or
             on the segment, node or document that they hold; frames with doc_id; what LangChain, LlamaIndex, Haystack,
             Qdrant, Chroma and Elasticsearch answer.
@@ -99,22 +100,23 @@ def retrieve(
     called = caller(retriever, batch_size)
     texts = _texts(queries)
     settings = {"limit": reader.limit, "collapse": collapse}
-    kept = Records() if checkpoint is None else Checkpoint(Path(checkpoint), settings, called.name)
+    kept = Records() if checkpoint is None else Checkpoint(Path(checkpoint), settings, called.name, texts["query_id"])
+    failure = None
     try:
-        todo = _unfinished(texts, kept.frames()[1])
-        size = called.batch_size or 1
-        jobs = [todo[start : start + size] for start in range(0, len(todo), size)]
-        with Loop() as loop, _bar(texts.height, texts.height - len(todo), shown=progress) as bar:
-            answers = asked(Asker(called, reader, loop, retries, wait), jobs, concurrency, stop := Event())
-            failure = _keep(answers, kept, stop if on_error == "raise" else None, bar)
+        with closing(kept):
+            todo = _unfinished(texts, kept.frames()[1])
+            size = called.batch_size or 1
+            jobs = [todo[start : start + size] for start in range(0, len(todo), size)]
+            with Loop() as loop, _bar(texts.height, texts.height - len(todo), shown=progress) as bar:
+                asker = Asker(called, reader, loop, retries, float(wait), stop := Event())
+                with closing(asked(asker, jobs, concurrency)) as answers:
+                    failure = _keep(answers, kept, stop if on_error == "raise" else None, bar)
         if failure is not None:
             raise failure  # noqa: TRY301  # as the retriever raised it, with what is said below
     except BaseException as error:
-        _leave(error, retrieval(*kept.frames(), texts["query_id"]), texts.height, checkpoint)
+        run, log = kept.frames()
+        _leave(error, retrieval(run, log, _asked_so(texts, log)["query_id"]), texts.height, checkpoint)
         raise
-    finally:
-        if isinstance(kept, Checkpoint):
-            kept.close()
     return retrieval(*kept.frames(), texts["query_id"])
 
 
@@ -136,14 +138,25 @@ def _texts(queries: object) -> pl.DataFrame:
     return texts
 
 
+def _asked_so(texts: pl.DataFrame, log: pl.DataFrame) -> pl.DataFrame:
+    """The queries that were asked with the text that they have now."""
+    known = dict(log.select("query_id", "asked").iter_rows())
+    return texts.filter(
+        pl.Series(
+            [
+                query_id in known and known[query_id] in (None, fingerprint(text))
+                for query_id, text in texts.iter_rows()
+            ],
+            dtype=pl.Boolean,
+        )
+    )
+
+
 def _unfinished(texts: pl.DataFrame, log: pl.DataFrame) -> list[Query]:
     """The queries that are not answered yet: new ones, ones that failed, and ones whose text is another now."""
-    finished = dict(log.filter(status="ok").select("query_id", "asked").iter_rows())
-    return [
-        Query(query_id, text)
-        for query_id, text in texts.iter_rows()
-        if query_id not in finished or finished[query_id] not in (None, fingerprint(text))
-    ]
+    finished = _asked_so(texts, log.filter(status="ok"))
+    left = texts.join(finished, on="query_id", how="anti", maintain_order="left")
+    return [Query(query_id, text) for query_id, text in left.iter_rows()]
 
 
 def _bar(total: int, done: int, *, shown: bool) -> AbstractContextManager[Any]:
@@ -167,7 +180,7 @@ def _keep(
                 kept.add(record(answer))
             elif failure is None:
                 failure = answer.error
-                failure.add_note(f"query {answer.query.id!r} failed: {answer.query.text!r:.200}")
+                noted(failure, f"query {answer.query.id!r} failed: {answer.query.text!r:.200}")
                 stop.set()
         if bar is not None:
             bar.update(len(several))
@@ -178,8 +191,7 @@ def _keep(
 def _leave(error: BaseException, finished: Retrieval, total: int, checkpoint: object) -> None:
     """Leave what was finished with the error that ends the call."""
     kept = "" if checkpoint is None else f", and in {str(checkpoint)!r}, where the same call resumes"
-    error.add_note(
-        f"{finished.log.height:,} of {counted(total, 'query')} are answered: in this error's .retrieval{kept}"
-    )
-    with suppress(AttributeError):  # an exception without a dictionary
+    answered = finished.log.filter(status="ok").height
+    noted(error, f"{answered:,} of {counted(total, 'query')} are answered: in this error's .retrieval{kept}")
+    with suppress(AttributeError):  # an error that nothing can be written on
         error.retrieval = finished  # type: ignore[attr-defined]  # documented by `retrieve`
