@@ -25,7 +25,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankframe as rf
-from rankframe.retrievers.results import Collapse, Reader, Results, by_query
+from rankframe.retrievers.answers import by_query
+from rankframe.retrievers.hits import Collapse
+from rankframe.retrievers.results import Reader, Results
 
 NAN, INF = math.nan, math.inf
 

@@ -15,8 +15,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from rankframe.errors import DataError
+from rankframe.retrievers.answers import by_query
 from rankframe.retrievers.calling import Caller, Query
-from rankframe.retrievers.results import Reader, Results, by_query
+from rankframe.retrievers.results import Reader, Results
 
 Job = Sequence[Query]
 

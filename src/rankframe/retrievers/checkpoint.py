@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from hashlib import blake2b
@@ -17,7 +16,7 @@ from typing import IO, Any, NamedTuple
 
 import polars as pl
 
-from rankframe.errors import DataError, RankframeWarning
+from rankframe.errors import DataError, warn
 from rankframe.frames.coerce import id_series
 from rankframe.frames.schemas import RUN
 from rankframe.io.retrievals import LOG, Retrieval, load_retrieval, without_own, write_retrieval
@@ -251,11 +250,9 @@ class Checkpoint:
                 f"this call has {', '.join(f'{n}={here[n]!r}' for n in other)}; give another name, or the same options"
             )
         if told.get("retriever", self._told["retriever"]) != self._told["retriever"]:
-            warnings.warn(
+            warn(
                 f"checkpoint={str(self._path)!r} was made by a retriever called {told['retriever']!r}, and this one is "
-                f"called {self._told['retriever']!r}; what is finished there is taken as it is",
-                RankframeWarning,
-                stacklevel=5,
+                f"called {self._told['retriever']!r}; what is finished there is taken as it is"
             )
 
 

@@ -23,7 +23,8 @@ from rankframe.metrics.metric import checked_cutoff
 from rankframe.retrievers.asking import Answer, Asker, Loop, asked, noted
 from rankframe.retrievers.calling import Query, caller
 from rankframe.retrievers.checkpoint import Checkpoint, Records, fingerprint, record, retrieval
-from rankframe.retrievers.results import Collapse, Key, Reader
+from rankframe.retrievers.hits import Collapse
+from rankframe.retrievers.results import Key, Reader
 
 
 def retrieve(
