@@ -121,8 +121,7 @@ def evaluate(
                 )
             ranking = rank_run(name, loaded, judgments, duplicates=duplicates, self_hits=rules.self_hits, cutoff=cutoff)
             found[name] = ranking, population.covered(ranking, loaded)
-            if cutoff is not None:
-                notes.append(_cut_short(name, loaded, judgments, cutoff))
+            _warn_of_short(ranking, loaded.where, cutoff)
             inputs[name] = {
                 "run_id": name,
                 "rows": loaded.frame.height,
@@ -263,15 +262,14 @@ def _blame(judged: pl.LazyFrame, metrics: Sequence[Metric]) -> None:
             ) from error
 
 
-def _cut_short(name: str, loaded: Loaded, judgments: Judgments, cutoff: int) -> Note:
-    """The judged queries that have fewer documents than the cutoff since their results were collapsed; warned of."""
-    short = [query for query, left in loaded.collapsed.items() if left < cutoff and query in judgments.numbers]
-    if short:
-        warn(
-            f"{loaded.where}: of {counted(len(short), 'query')} the run {name!r} has fewer documents than the largest "
-            f"cutoff, {cutoff}, since several results are of one document ({listed(short)}); ask for more with limit="
-        )
-    return note("collapsed_below_cutoff", short).of(name)
+def _warn_of_short(ranking: Ranking, where: str, cutoff: int | None) -> None:
+    for said in ranking.notes:
+        if said.reason == "collapsed_below_cutoff" and said.count:
+            warn(
+                f"{where}: of {counted(said.count, 'query')} the run {ranking.run_id!r} has fewer documents than the "
+                f"largest cutoff, {cutoff}, since several results are of one document ({listed(said.examples)}); "
+                f"ask for more with limit="
+            )
 
 
 def _absent_documents(judgments: Judgments, corpus: Loaded) -> list[Note]:

@@ -109,7 +109,8 @@ def rank_run(
         judgments: what `judge` made.
         duplicates: "error", or "best" to keep the best score of a repeated pair and note the rest.
         self_hits: "drop" takes out documents whose id is the query's.
-        cutoff: the largest cutoff asked, for the note on ties there.
+        cutoff: the largest cutoff asked, for the notes on ties there and on results that are too few since they were
+            collapsed.
 
     Raises:
         DataError: for a repeated pair (unless `duplicates="best"`).
@@ -142,6 +143,8 @@ def rank_run(
         notes.append(note("unjudged_query", listing.queries.filter(pl.Series(~known)).sort().to_list()))
     if cutoff is not None:
         notes.extend(_ties_at(cutoff, listing, known))
+        short = [query for query, left in loaded.collapsed.items() if left < cutoff and query in judgments.numbers]
+        notes.append(note("collapsed_below_cutoff", short))
     if "rank" in frame.columns:
         notes.extend(_contradictions(listing))
     return Ranking(run_id, rank, judgment, n_ret, len(listing.queries), tuple(n.of(run_id) for n in notes))

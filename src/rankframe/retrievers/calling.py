@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -73,17 +74,25 @@ def caller(retriever: object, batch_size: int | None) -> Caller:
     """
     function, name = _function(retriever, batched=batch_size is not None)
     try:
-        parameters = inspect.signature(function).parameters
+        parameters = _parameters(function)
     except (TypeError, ValueError):  # written in C, and silent about it: the query alone is what every retriever takes
         return Caller(name, function, {"query": "text"}, ["query"], batch_size)
     if isinstance(function, functools.partial):  # what the caller settled stays
-        parameters = {n: p for n, p in parameters.items() if n not in function.keywords}  # type: ignore[assignment]  # read only
+        parameters = {n: p for n, p in parameters.items() if n not in function.keywords}
     bound, lists = _bound(parameters, name)
     positional = [n for n, p in parameters.items() if p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL) and n in bound]
     before = [n for n, p in parameters.items() if p.kind is p.POSITIONAL_ONLY]
     if positional and before[: len(positional)] != positional and before:
         raise DataError(f"{name}: {listed(before, 12)} are passed by place, and not all of them are known; {_WRAP}")
     return Caller(name, function, bound, positional, batch_size or (_USUAL_BATCH if lists else None))
+
+
+def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    if sys.version_info >= (3, 14):  # there an annotation may name what is imported for type checkers only
+        from annotationlib import Format
+
+        return inspect.signature(function, annotation_format=Format.STRING).parameters
+    return inspect.signature(function).parameters
 
 
 def _function(retriever: object, *, batched: bool) -> tuple[Callable[..., Any], str]:
@@ -121,7 +130,7 @@ def _name(function: object) -> str:
 def _names(function: Callable[..., Any], *usual: Sequence[str]) -> bool:
     """Whether a parameter of the function has one of these names."""
     try:
-        parameters = inspect.signature(function).parameters
+        parameters = _parameters(function)
     except (TypeError, ValueError):  # written in C, and silent about it
         return False
     return any(name in parameters for names in usual for name in names)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import re
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from os import PathLike
@@ -128,7 +129,11 @@ def _whole(name: str, value: object, least: int) -> None:
 
 def _texts(queries: object) -> pl.DataFrame:
     """query_id, text: every query once, each with its text."""
-    loaded = load_texts(queries.queries if isinstance(queries, Beir) else queries, QUERIES)
+    try:
+        loaded = load_texts(queries.queries if isinstance(queries, Beir) else queries, QUERIES)
+    except DataError as error:
+        hint = "; these are options of read_queries" if re.search(r"\b(invalid|columns|format)=", str(error)) else ""
+        raise DataError(f"{error}{hint}") from error
     texts = loaded.frame.select("query_id", "text")
     twice = texts["query_id"].filter(texts["query_id"].is_duplicated()).unique(maintain_order=True)
     if len(twice):
