@@ -373,6 +373,27 @@ ERRORS: dict[str, tuple[Callable[[], object], list[str], str]] = {
     "a run and a retriever": (lambda: None, ["evaluate", "bm25.trec", "--retriever", "tfidf"], "one BEIR folder"),
     "two folders": (lambda: None, ["evaluate", "set", "set", "--retriever", "tfidf"], "one BEIR folder"),
     "no limit": (lambda: None, ["evaluate", "set", "--retriever", "tfidf", "--limit", "0"], "limit is a whole number"),
+    "limit without retriever": (lambda: None, [*OK, "--limit", "5"], "go with --retriever"),
+    "retrieve over the corpus": (
+        lambda: None,
+        ["retrieve", "set", "--retriever", "tfidf", "-o", "set/corpus.jsonl"],
+        "would write over an input",
+    ),
+    "report over the judgments": (
+        lambda: None,
+        ["evaluate", "set", "--retriever", "tfidf", "--per-query", "set/qrels.tsv"],
+        "would write over an input",
+    ),
+    "pool over the texts": (
+        lambda: None,
+        ["pool", "bm25.trec", "--depth", "1", "--texts", "set", "-o", "set/queries.jsonl"],
+        "would write over an input",
+    ),
+    "pool over grades": (
+        _file("pool.csv", "query_id,doc_id,relevance\nq1,a,3\n"),
+        ["pool", "bm25.trec", "--depth", "1", "-o", "pool.csv"],
+        "1 grade already there",
+    ),
     "no vectors": (lambda: None, ["evaluate", "set", "--retriever", "dense"], "set/vectors"),
     "needless vectors": (
         lambda: None,

@@ -316,3 +316,54 @@ def test_check_tells_it_of_a_file_and_of_each_run(tmp_path: Path) -> None:
     FOUND.write_parquet(tmp_path / "kept.parquet")
     for runs in (tmp_path / "kept.parquet", {"kept": FOUND}):
         assert rf.check(runs, QRELS).filter(reason="failed_query").select("run_id", "count").rows() == [("kept", 3)]
+
+
+# Frames that somebody changed.
+
+
+def test_an_answered_query_whose_rows_were_taken_out_counts_as_one_without_results() -> None:
+    found = rf.retrieve(lambda query: [("d1", float(len(query)))], {"q1": "a", "q2": "bbbbbb"})
+    cut = rf.Retrieval(found.run.filter(pl.col("score") > 3), found.log)
+    report = rf.evaluate(cut, {"q1": {"d1": 1}, "q2": {"d1": 1}}, metrics="mrr", convention="trec_eval")
+    assert report.value("mrr") == 0.5
+
+
+@pytest.mark.parametrize(
+    ("log", "said"),
+    [
+        (pl.col("status").replace("ok", "failed"), "1 query failed and has results: 'q1'"),
+        (pl.col("status").str.to_uppercase(), "the log has the status 'OK'; valid: 'ok', 'failed'"),
+        (pl.col("status").alias("state"), None),
+    ],
+    ids=["failed with results", "unknown status", "further column"],
+)
+def test_a_log_that_contradicts_the_run_is_refused(log: pl.Expr, said: str | None) -> None:
+    found = rf.retrieve(lambda query: [query], {"q1": "d1"})
+    changed = rf.Retrieval(found.run, found.log.with_columns(log))
+    if said is None:
+        assert rf.evaluate(changed, {"q1": {"d1": 1}}, metrics="mrr").value("mrr") == 1.0
+        return
+    with pytest.raises(rf.DataError, match=said):
+        rf.evaluate(changed, {"q1": {"d1": 1}}, metrics="mrr")
+
+
+def test_a_log_without_its_columns_is_refused() -> None:
+    found = rf.retrieve(lambda query: [query], {"q1": "d1"})
+    with pytest.raises(rf.DataError, match="the frames of a retrieval are without 'query_id String'"):
+        rf.evaluate(rf.Retrieval(found.run, pl.DataFrame()), {"q1": {"d1": 1}})
+
+
+def test_several_retrievals_are_given_by_name() -> None:
+    found = rf.retrieve(lambda query: [query], {"q1": "d1"})
+    with pytest.raises(rf.DataError, match="a list of Retrievals is no run; name several, as in evaluate"):
+        rf.evaluate([found, found], {"q1": {"d1": 1}})
+
+
+def test_a_pool_tells_of_failed_queries() -> None:
+    def fails(query: str) -> list[str]:
+        raise ValueError(query)
+
+    found = rf.retrieve(fails, {"q1": "d1"}, on_error="record")
+    with pytest.warns(rf.RankframeWarning) as caught:
+        rf.pool(found, depth=3)
+    assert "of 1 query the retrieval failed: 'q1'" in str(caught[0].message)

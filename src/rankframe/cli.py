@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, cast
 
 import typer
 
-from rankframe.errors import RankframeError, RankframeWarning
+from rankframe.errors import RankframeError, RankframeWarning, warn
 from rankframe.rendering import aligned, written
 
 if TYPE_CHECKING:
@@ -65,6 +65,10 @@ class RetrieverName(str, Enum):
 
 Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run files: TREC text, TSV, CSV, JSON, Parquet.")]
 Qrels = Annotated[Path, typer.Option(help="Judgments: a file, or a BEIR folder.")]
+OnDuplicates = Annotated[Duplicates, typer.Option(help="A pair that stands there twice: refuse it, or keep the best.")]
+OnInvalid = Annotated[
+    Invalid, typer.Option(help="Malformed lines, null ids, NaN scores: refuse them, or drop and count them.")
+]
 Limit = Annotated[int, typer.Option(help="How many results to ask a retriever for.")]
 Vectors = Annotated[
     Path | None,
@@ -105,7 +109,9 @@ def evaluate(
         list[RetrieverName] | None,
         typer.Option(help="Search the BEIR folder with this, and score what it finds; may be repeated."),
     ] = None,
-    limit: Limit = 100,
+    limit: Annotated[
+        int | None, typer.Option(help="How many results to ask a retriever for; 100 unless given.")
+    ] = None,
     vectors: Vectors = None,
     metrics: Annotated[
         str | None, typer.Option(help="Names, separated by commas: 'ndcg@10,rbp(p=0.9)'. See `rankframe metrics`.")
@@ -119,27 +125,28 @@ def evaluate(
     ] = ConventionName.documented,
     queries: Annotated[Path | None, typer.Option(help="Only the queries of this file count.")] = None,
     corpus: Annotated[Path | None, typer.Option(help="Count judged documents that this corpus lacks.")] = None,
-    duplicates: Annotated[
-        Duplicates, typer.Option(help="A pair that stands there twice: refuse it, or keep the best.")
-    ] = Duplicates.error,
-    invalid: Annotated[
-        Invalid, typer.Option(help="Malformed lines, null ids, NaN scores: refuse them, or drop and count them.")
-    ] = Invalid.error,
+    duplicates: OnDuplicates = Duplicates.error,
+    invalid: OnInvalid = Invalid.error,
 ) -> None:
     """Score one or more runs, or what retrievers find in a BEIR folder, against judgments."""
     from rankframe.metrics.conventions import CONVENTIONS
+    from rankframe.metrics.metric import checked_cutoff
     from rankframe.metrics.names import DEFAULT, resolve
     from rankframe.scoring import evaluate as evaluate_runs
 
     asked = split_names(metrics) if metrics is not None else DEFAULT
-    resolve(asked, dialect=CONVENTIONS[convention.value].dialect)  # before anything is searched
-    _writes_over("--per-query", per_query, [*runs, qrels, queries, corpus])
+    wanted = resolve(asked, dialect=CONVENTIONS[convention.value].dialect)  # before anything is searched
+    _writes_over("--per-query", per_query, [*runs, qrels, queries, corpus, vectors])
     scored: object = list(runs)
     if retriever:
         folder = _only_folder(runs)
         qrels = qrels or folder
         names = list(dict.fromkeys(name.value for name in retriever))
+        limit = checked_cutoff(100 if limit is None else limit, "limit")
+        _warn_of_limit(limit, [metric.cutoff for metric in wanted])
         scored = {name: _retrieved(name, folder, limit, vectors, queries) for name in names}
+    elif limit is not None or vectors is not None:
+        raise RankframeError("--limit and --vectors go with --retriever; runs are scored as they are")
     elif qrels is None:
         raise RankframeError("--qrels says where the judgments are; or give a BEIR folder with --retriever bm25")
     report = evaluate_runs(
@@ -173,11 +180,14 @@ def retrieve(
     queries: Annotated[Path | None, typer.Option(help="Other queries than those of the folder.")] = None,
 ) -> None:
     """Search the corpus of a BEIR folder for all of its queries, and write the run."""
+    from rankframe.io.files import format_of
     from rankframe.io.writers import write_run
+    from rankframe.metrics.metric import checked_cutoff
 
-    _writes_over("--output", output, [queries])
+    checked_cutoff(limit, "limit")
+    _writes_over("--output", output, [folder, vectors, queries])
     found = _retrieved(retriever.value, folder, limit, vectors, queries)
-    if output.suffix == ".parquet":
+    if format_of(output, None, "trec") == "parquet":
         found.write_parquet(output)
     else:
         write_run(found, output, tag=retriever.value)
@@ -186,13 +196,11 @@ def retrieve(
 
 def _retrieved(name: str, folder: Path, limit: int, vectors: Path | None, queries: Path | None) -> Retrieval:
     """What the named retriever finds for the queries, with a bar where somebody watches."""
-    from rankframe.metrics.metric import checked_cutoff
     from rankframe.retrievers.named import named_retriever
     from rankframe.retrievers.retrieving import retrieve as ask
 
-    checked_cutoff(limit, "limit")
     searcher = named_retriever(name, folder, vectors=vectors)
-    return ask(searcher, queries or folder, limit=limit, progress=sys.stderr.isatty())
+    return ask(searcher, queries or folder, limit=limit, progress=sys.stderr is not None and sys.stderr.isatty())
 
 
 @app.command()
@@ -204,13 +212,23 @@ def pool(
     ],
     texts: Annotated[Path | None, typer.Option(help="A BEIR folder whose queries and documents are shown.")] = None,
     qrels: Annotated[Path | None, typer.Option(help="Judgments that there are: a file, or a BEIR folder.")] = None,
+    duplicates: OnDuplicates = Duplicates.error,
+    invalid: OnInvalid = Invalid.error,
 ) -> None:
     """Write the pairs of query and document that somebody still has to judge, with a column for the grade."""
     from rankframe.io.writers import write_pool
     from rankframe.pooling import pool as pool_runs
 
-    _writes_over("--output", output, [*runs, qrels])
-    found = pool_runs(list(runs), depth=depth, qrels=qrels, queries=texts, corpus=texts)
+    _writes_over("--output", output, [*runs, qrels, texts])
+    found = pool_runs(
+        list(runs),
+        depth=depth,
+        qrels=qrels,
+        queries=texts,
+        corpus=texts,
+        duplicates=duplicates.value,
+        invalid=invalid.value,
+    )
     write_pool(found, output)
     typer.echo(f"{found.height:,} pairs to judge in {output}", err=True)
 
@@ -220,18 +238,23 @@ def merge(
     judged: Annotated[list[Path], typer.Argument(metavar="JUDGED...", help="Pools with grades filled in.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The judgments: TSV (BEIR's), TREC text, CSV, ...")],
     qrels: Annotated[Path | None, typer.Option(help="Judgments so far: a file, or a BEIR folder.")] = None,
+    duplicates: OnDuplicates = Duplicates.error,
+    invalid: OnInvalid = Invalid.error,
 ) -> None:
     """Put judged pools and judgments together; pairs with different grades are refused."""
     from rankframe.io.writers import write_qrels
     from rankframe.pooling import merge_judgments
 
     _writes_over("--output", output, list(judged))
-    merged = merge_judgments(qrels, *judged)
+    merged = merge_judgments(qrels, *judged, duplicates=duplicates.value, invalid=invalid.value)
     write_qrels(merged, output)
     typer.echo(f"{merged.height:,} judgments in {output}", err=True)
 
 
 def _only_folder(paths: Sequence[Path]) -> Path:
+    for path in paths:
+        if not path.exists():
+            raise FileNotFoundError(f"no such file or folder: {path}")
     if len(paths) != 1 or not paths[0].is_dir():
         raise RankframeError(
             f"--retriever searches one BEIR folder; got {', '.join(map(str, paths))}; runs are scored without it"
@@ -239,10 +262,28 @@ def _only_folder(paths: Sequence[Path]) -> Path:
     return paths[0]
 
 
+def _warn_of_limit(limit: int, cutoffs: Sequence[int | None]) -> None:
+    largest = max((cutoff for cutoff in cutoffs if cutoff is not None), default=limit)
+    if limit < largest:
+        warn(f"--limit {limit} is below the largest cutoff, {largest}: scores there are over {limit} results")
+
+
 def _writes_over(option: str, target: Path | None, inputs: Sequence[Path | None]) -> None:
+    """Refuse a target that is an input, or one of the files that a BEIR folder among them consists of."""
+    if target is None or not target.exists():
+        return
     for path in inputs:
-        if target is not None and path is not None and target.exists() and path.exists() and target.samefile(path):
+        if path is None or not path.exists():
+            continue
+        if target.samefile(path) or (path.is_dir() and _part_of(target.resolve(), path.resolve())):
             raise RankframeError(f"{option} {target} would write over an input")
+
+
+def _part_of(target: Path, folder: Path) -> bool:
+    if not target.is_relative_to(folder):
+        return False
+    first = target.relative_to(folder).parts[0]
+    return first.startswith(("corpus", "queries", "qrels", "vectors"))
 
 
 @app.command()
@@ -323,13 +364,18 @@ def split_names(text: str) -> list[str]:
     return [name.strip() for name in names if name.strip()]
 
 
+def _say(text: str) -> None:
+    if sys.stderr is not None:  # else it is closed, and print would take standard output
+        print(text, file=sys.stderr)
+
+
 @contextmanager
 def _warnings_on_stderr() -> Iterator[None]:
     """Say warnings in one line each, without the place in the source."""
 
     def say(message: Warning | str, category: type[Warning], *_: object) -> None:
         if issubclass(category, RankframeWarning):
-            print(f"warning: {message}", file=sys.stderr)
+            _say(f"warning: {message}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", RankframeWarning)
@@ -344,7 +390,7 @@ def main() -> None:
             app()
     except (RankframeError, OSError) as error:
         told = re.sub(r'\b(invalid|duplicates)="(\w+)"', r"--\1 \2", str(error))  # as the command line spells it
-        print(f"error: {' '.join(told.split())}", file=sys.stderr)
+        _say(f"error: {' '.join(told.split())}")
         raise SystemExit(2) from None
 
 
@@ -357,6 +403,6 @@ def run() -> NoReturn:
     except SystemExit as end:
         code = end.code
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError):  # nobody reads it any more
+        with suppress(AttributeError, OSError):  # it was closed, or nobody reads it any more
             stream.flush()
     os._exit(code if isinstance(code, int) else code is not None)

@@ -102,6 +102,11 @@ def _one(holder: object, invalid: Invalid) -> Loaded:
         return loaded_retrieval(holder, only=_NEEDED)
     if isinstance(holder, (str, PathLike)) and (kept := load_retrieval(existing(holder))):
         return loaded_retrieval(kept[0], str(holder), _NEEDED)
+    if isinstance(holder, (list, tuple)) and holder and not all(isinstance(row, Mapping) for row in holder):
+        raise DataError(
+            f"run: a list of {type(holder[0]).__name__}s is no run; name several, as in evaluate({{'a': first, 'b': "
+            f"second}}, qrels)"
+        )
     return load_run(holder, invalid=invalid, only=_NEEDED, checked=False)
 
 

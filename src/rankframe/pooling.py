@@ -147,6 +147,8 @@ def _best(name: str, loaded: Loaded, depth: int, duplicates: Duplicates) -> pl.D
     Its own pairs are taken for judgments, so that order and ties are decided where they are for every score.
     """
     frame = _told(loaded).frame
+    if loaded.failed:
+        warn(f"{loaded.where}: of {counted(len(loaded.failed), 'query')} the retrieval failed: {listed(loaded.failed)}")
     if frame.is_empty():
         warn(f"{loaded.where}: the run {name!r} is empty and adds nothing to the pool")
         return frame.select(_PAIR)

@@ -301,7 +301,8 @@ class Report:
         ]
 
     def __repr__(self) -> str:
-        return f"Report {self.counts()[0]}\n{aligned(self.table())}"
+        over, *left_out = self.counts()
+        return "\n".join([f"Report {over}", aligned(self.table()), *left_out])
 
     def _repr_html_(self) -> str:
         over, *left_out = self.counts()

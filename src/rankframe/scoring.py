@@ -14,6 +14,7 @@ from rankframe.frames.checks import Duplicates, Invalid, Loaded, choice
 from rankframe.frames.ledger import Note, ledger_frame, note
 from rankframe.frames.schemas import CORPUS, QUERIES
 from rankframe.inputs import described, load_ids, load_runs, sources
+from rankframe.io.beir import Beir
 from rankframe.io.readers import load_qrels
 from rankframe.metrics.conventions import Count, SelfHits
 from rankframe.metrics.conventions import convention as named_convention
@@ -55,7 +56,7 @@ def evaluate(
         runs: a run (a frame, a path, a mapping query -> {document: score}, a `Retrieval`), a list of paths, or a
             mapping name -> any of these. Names come from the mapping, else the column run_id, else the file, else
             "run".
-        qrels: judgments: whatever `read_qrels` takes.
+        qrels: judgments: whatever `read_qrels` takes, or a `Beir`.
         metrics: names, `Metric` objects, or both; see `rankframe.metrics`.
         convention: "documented", "trec_eval", "trec_eval_c", "ir_measures" or "beir"; sets the next four.
         missing: a judged query that the run misses counts "zero" or is left out ("skip").
@@ -93,6 +94,8 @@ def evaluate(
     asked = resolve(metrics, dialect=rules.dialect)
     choice("duplicates", duplicates, ("error", "best"))
     choice("fingerprint", fingerprint, ("size", "sha256"))
+    if isinstance(qrels, Beir):
+        qrels = qrels.qrels
     loaded_qrels = load_qrels(qrels, invalid=invalid)
     if loaded_qrels.frame.is_empty():
         raise DataError(_no_judgments(loaded_qrels.where, runs))

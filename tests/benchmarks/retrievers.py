@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import resource
 import sys
 import time
 from collections.abc import Iterator
@@ -100,7 +99,7 @@ def _side(side: str, folder: Path) -> None:
         texts = pl.read_parquet(folder / "asked.parquet")["text"].to_list()
         peer.retrieve(tokenize(texts), k=10, show_progress=False)
     seconds = time.perf_counter() - started
-    print(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    print(seconds, peers.peak_memory())
 
 
 if __name__ == "__main__":

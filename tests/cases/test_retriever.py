@@ -341,7 +341,9 @@ def test_errors_of_every_type_are_recorded(way: Callable[[Searching], Any], kind
     told = found.log["error"].to_list()
     assert told[::2] == [None, None]
     if not (kind in NOT_OF_COROUTINES and way in (coroutine, coroutine_of_batches)):
-        assert (f"{type(error).__name__}: {error}" if str(error) else type(error).__name__) == told[1]
+        parts = [f"{type(part).__name__}: {part}" for part in getattr(error, "exceptions", ())]
+        said = ": ".join([str(error), ", ".join(parts)] if parts else [str(error)] if str(error) else [])
+        assert ": ".join([type(error).__name__, said] if said else [type(error).__name__]) == told[1]
     assert found.run["query_id"].to_list() == ["q1", "q3"]
 
 
@@ -877,7 +879,7 @@ NO_ANSWERS: dict[str, tuple[Any, str]] = {
     "empty set": (set(), "set"),
     "set": ({"d1"}, "set"),
     "hits of None": ({"hits": None}, "dict"),
-    "error as a value": ({"error": "index not found", "status": 404}, "dict"),
+    "error as a value": ({"error": "index not found", "status": 404}, "tells of an error, 'index not found'"),
     "list of None": ([None], "NoneType"),
     "list of mappings without ids": ([{}], "dict"),
     "list of lists": ([[]], "list"),

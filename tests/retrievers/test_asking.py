@@ -572,15 +572,18 @@ def test_of_a_batch_one_answer_that_is_not_recognised_fails_alone() -> None:
     )
 
 
-def test_a_batch_that_is_answered_for_fewer_queries_is_asked_one_by_one() -> None:
+def test_a_batch_that_is_answered_for_fewer_queries_fails_whole() -> None:
+    """Whose the answers are is not guessed, and asking again would hide it."""
     calls = []
 
     def search(queries: list[str]) -> list[list[str]]:
         calls.append(len(queries))
         return [answer(queries[0])]
 
-    assert rows(3) == found_in(rf.retrieve(search, queries(3), batch_size=3))
-    assert calls == [3, 1, 1, 1]
+    found = rf.retrieve(search, queries(3), batch_size=3, on_error="record")
+    told = "DataError: a batch of 3 queries was answered with 1 answers; expected a list with the results of each query"
+    assert [told] * 3 == found.log["error"].to_list()
+    assert calls == [3]
 
 
 def test_the_time_of_a_batch_is_shared_by_its_queries() -> None:

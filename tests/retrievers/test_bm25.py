@@ -301,3 +301,9 @@ def test_an_index_of_no_kind_is_loaded_as_written(tmp_path: Path) -> None:
 
     save_index(tmp_path, "Any", {"n": 1}, write)
     assert load_index(tmp_path, "Any", lambda folder, options: (options, (folder / "f").read_text())) == ({"n": 1}, "x")
+
+
+@pytest.mark.parametrize("method", ["bm25l", "bm25+"])
+def test_k1_of_0_is_refused_where_it_would_divide(method: str) -> None:
+    with pytest.raises(MetricError, match=f"k1=0: {re.escape(method)} divides by it; k1 is above 0 there"):
+        BM25({"d1": "red kite"}, method=method, k1=0)

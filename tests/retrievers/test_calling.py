@@ -64,8 +64,15 @@ def test_the_query_goes_to_its_usual_names_or_to_the_only_required_parameter(nam
 
 def test_of_usual_names_the_most_usual_counts() -> None:
     """The others are the retriever's own matter, if they may be left out."""
-    right = {"text": "t", "question": "x", "query": "red kite", "top_k": 1, "limit": 7, "k": 2}
-    assert right == given(taking("text='t', question='x', query='', top_k=1, limit=1, k=2"))
+    right = {"text": "t", "question": "x", "query": "red kite", "top_k": 7}
+    assert right == given(taking("text='t', question='x', query='', top_k=1"))
+
+
+@pytest.mark.parametrize("parameters", ["query, limit=10, k=60", "query, *, top_k, size=3", "q, k, n_results"])
+def test_two_parameters_that_may_be_the_limit_are_refused(parameters: str) -> None:
+    """One of them would be left at what it is, and cut every answer there."""
+    with pytest.raises(rf.DataError, match="may each be the limit; wrap it, as in retrieve"):
+        caller(taking(parameters), None)
 
 
 def test_the_place_of_a_parameter_does_not_matter() -> None:
@@ -305,7 +312,6 @@ def test_a_mock_is_given_the_query() -> None:
         ("*anything, other", "'other'"),
         ("query, text", "'text'"),
         ("query, queries", "'queries'"),
-        ("query, limit, k", "'k'"),
         ("query_id, anything", "'anything'"),
         ("self, query", "'self'"),
     ],

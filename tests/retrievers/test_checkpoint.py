@@ -557,13 +557,50 @@ def test_scores_of_every_kind_survive(how: str, path: Path, kill: Kill) -> None:
 
 
 @pytest.mark.parametrize("answers", [{"a": ["d1", "d2"], "b": ["d3"]}, {"a": [("d1", 0.9)], "b": [("d3", -1.0)]}])
-def test_a_retrieval_that_was_written_by_hand_may_be_resumed(answers: dict[str, Any], path: Path) -> None:
-    """Texts and options are not known of it; its scores are as they would have been."""
+def test_a_retrieval_that_was_written_later_may_be_resumed(answers: dict[str, Any], path: Path) -> None:
     rf.retrieve(Engine(answers=answers), {"q1": "a"}).write_parquet(path)
     engine = Engine(answers=answers)
     found = rf.retrieve(engine, {"q1": "a", "q2": "b"}, checkpoint=path)
     assert engine.calls == ["b"]
     assert_same(rf.retrieve(Engine(answers=answers), {"q1": "a", "q2": "b"}), found)
+
+
+def test_a_retrieval_that_was_written_later_knows_its_options_and_texts(path: Path) -> None:
+    """Also after it was read and written again."""
+    rf.retrieve(Engine(), {"q1": "red kite", "q2": "owl"}, limit=3).write_parquet(path)
+    rf.read_retrieval(path).write_parquet(path)
+    with pytest.raises(rf.DataError, match="was made with limit=3, and this call has limit=100"):
+        rf.retrieve(Engine(), QUERIES, checkpoint=path)
+    engine = Engine(answers={"bats": ["d1"]})
+    rf.retrieve(engine, {"q1": "red kite", "q2": "bats"}, limit=3, checkpoint=path)
+    assert engine.calls == ["bats"]
+
+
+def test_a_retrieval_made_by_hand_is_taken_with_a_warning(path: Path) -> None:
+    """Nobody knows with which options, and for which texts, it was made."""
+    found = rf.retrieve(Engine(), QUERIES)
+    rf.Retrieval(found.run, found.log).write_parquet(path)
+    engine = Engine()
+    with pytest.warns(rf.RankframeWarning, match="does not say with which limit, collapse and texts it was made"):
+        rf.retrieve(engine, QUERIES, checkpoint=path)
+    assert engine.calls == []
+
+
+@pytest.mark.parametrize("other", [None, len], ids=["no key", "another key"])
+def test_answers_read_by_another_key_are_refused(other: Any, path: Path) -> None:
+    def first(hit: tuple[str, float]) -> str:
+        return hit[0]
+
+    rf.retrieve(lambda query: [(query, 1.0)], QUERIES, key=first, checkpoint=path)
+    with pytest.raises(rf.DataError, match=r"was made with key='.*first', and this call has key="):
+        rf.retrieve(lambda query: [(query, 1.0)], QUERIES, key=other, checkpoint=path)
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "link.parquet").symlink_to(tmp_path / "run.parquet")
+    rf.retrieve(Engine(), QUERIES, checkpoint=tmp_path / "link.parquet")
+    assert (tmp_path / "link.parquet").is_symlink()
+    assert rf.read_retrieval(tmp_path / "run.parquet").log.height == len(QUERIES)
 
 
 def test_folders_are_made(tmp_path: Path) -> None:
@@ -621,7 +658,8 @@ def test_the_journal_is_lines_of_json(path: Path, kill: Kill) -> None:
     """As it is documented, for who wants to look."""
     kill(path, "owl")
     first, second = journal_of(path).read_text(encoding="utf-8").splitlines()
-    assert json.loads(first) == {"settings": {"limit": 100, "collapse": "best"}, "retriever": "Engine.search"}
+    settings = {"limit": 100, "collapse": "best", "key": None}
+    assert json.loads(first) == {"settings": settings, "retriever": "Engine.search"}
     assert json.loads(second)[:3] == ["q1", 2, "ok"]
 
 

@@ -375,7 +375,7 @@ def test_best_takes_the_documents_id_and_none_the_results_own(hit: Any, best: st
 def test_columns_of_a_frame_are_looked_at_like_the_names_of_a_result() -> None:
     """Two of them are no contradiction: chunks have their document beside them."""
     frame = pl.DataFrame({"chunk_id": ["c1", "c2", "c3"], "doc_id": ["d1", "d1", "d2"], "score": [0.9, 0.8, 0.7]})
-    for answer in (frame, frame.to_pandas(), frame.rename({"chunk_id": "id"}), frame.rename({"doc_id": "source"})):
+    for answer in (frame, frame.to_pandas(), frame.rename({"chunk_id": "id"})):
         assert hits(answer) == [("d1", 0.9), ("d2", 0.7)]
         assert hits(answer, collapse="none") == [("c1", 0.9), ("c2", 0.8), ("c3", 0.7)]
 
@@ -608,10 +608,6 @@ UNREAD: dict[str, tuple[Any, str]] = {
     ),
     "columns of None": ({"ids": [["a"]], "distances": [None]}, "the columns 'id', 'score' of the answer do not fit"),
     "columns of two queries": ({"ids": [["a"], ["b"]]}, "the answer to one query holds results of 2 queries"),
-    "frame of two queries": (
-        FRAME.with_columns(query_id=pl.Series(["a", "b"])),
-        "the answer to one query holds results of 2 queries",
-    ),
 }
 
 

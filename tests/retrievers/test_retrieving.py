@@ -79,19 +79,19 @@ def test_limits_are_checked_before_the_first_call_and_before_the_queries_are_rea
         ({"collapse": "mean"}, "collapse='mean' is unknown; valid: 'best', 'none'"),
         ({"collapse": None}, "collapse=None is unknown"),
         ({"on_error": "skip"}, "on_error='skip' is unknown; valid: 'raise', 'record'"),
-        ({"concurrency": 0}, "concurrency=0 is a whole number from 1"),
-        ({"concurrency": 1.5}, "concurrency=1.5 is a whole number from 1"),
-        ({"concurrency": True}, "concurrency=True is a whole number from 1"),
-        ({"batch_size": 0}, "batch_size=0 is a whole number from 1"),
-        ({"batch_size": "8"}, "batch_size='8' is a whole number from 1"),
-        ({"retries": -1}, "retries=-1 is a whole number from 0"),
-        ({"retries": None}, "retries=None is a whole number from 0"),
-        ({"wait": -0.5}, "wait=-0.5 is a number of seconds, from 0"),
-        ({"wait": float("nan")}, "wait=nan is a number of seconds"),
-        ({"wait": float("inf")}, "wait=inf is a number of seconds"),
-        ({"wait": "1"}, "wait='1' is a number of seconds"),
-        ({"wait": True}, "wait=True is a number of seconds"),
-        ({"key": "doc_id"}, "key='doc_id' is a function that takes a result and gives its id"),
+        ({"concurrency": 0}, "concurrency=0: it must be a whole number from 1"),
+        ({"concurrency": 1.5}, "concurrency=1.5: it must be a whole number from 1"),
+        ({"concurrency": True}, "concurrency=True: it must be a whole number from 1"),
+        ({"batch_size": 0}, "batch_size=0: it must be a whole number from 1"),
+        ({"batch_size": "8"}, "batch_size='8': it must be a whole number from 1"),
+        ({"retries": -1}, "retries=-1: it must be a whole number from 0"),
+        ({"retries": None}, "retries=None: it must be a whole number from 0"),
+        ({"wait": -0.5}, "wait=-0.5: it must be a number of seconds, from 0"),
+        ({"wait": float("nan")}, "wait=nan: it must be a number of seconds"),
+        ({"wait": float("inf")}, "wait=inf: it must be a number of seconds"),
+        ({"wait": "1"}, "wait='1': it must be a number of seconds"),
+        ({"wait": True}, "wait=True: it must be a number of seconds"),
+        ({"key": "doc_id"}, "key='doc_id': it must be a function that takes a result and gives its id"),
     ],
     ids=repr,
 )
@@ -379,7 +379,7 @@ ERRORS: list[tuple[Exception, str]] = [
     (StopIteration("early"), "StopIteration: early"),
     (TimeoutError(), "TimeoutError"),
     (RecursionError("deep"), "RecursionError: deep"),
-    (ExceptionGroup("several", [ValueError("one")]), "ExceptionGroup: several (1 sub-exception)"),
+    (ExceptionGroup("several", [ValueError("one")]), "ExceptionGroup: several (1 sub-exception): ValueError: one"),
 ]
 
 
@@ -441,3 +441,62 @@ def test_the_bar_ends_where_an_error_ends_the_call(capfd: pytest.CaptureFixture[
     err = capfd.readouterr().err
     assert "failed=1" in err
     assert err.endswith("\n")
+
+
+# Answers that are of another query.
+
+OF_ANOTHER = {
+    "frame": pl.DataFrame({"query_id": ["q9"], "doc_id": ["d1"]}),
+    "pandas frame": pd.DataFrame({"qid": ["q9"], "docno": ["d1"]}),
+    "frame of two": pl.DataFrame({"query_id": ["q1", "q9"], "doc_id": ["d1", "d2"]}),
+    "hits": [{"query_id": "q9", "doc_id": "d1"}],
+}
+
+
+@pytest.mark.parametrize("case", OF_ANOTHER)
+@pytest.mark.parametrize("batch", [False, True], ids=["alone", "batch"])
+def test_results_that_say_they_are_of_another_query_are_refused(case: str, batch: bool) -> None:  # noqa: FBT001
+    answer = OF_ANOTHER[case]
+    retriever: Any = (lambda queries: [answer for _ in queries]) if batch else lambda query: answer if query else []
+    with pytest.raises(rf.DataError, match="query 'q1': its results are of the query 'q9'; a batch may be answered by"):
+        rf.retrieve(retriever, {"q1": "red kite"})
+
+
+def test_results_that_say_they_are_of_their_query_are_taken() -> None:
+    frame = pl.DataFrame({"query_id": ["q2", "q1"], "doc_id": ["b", "a"]})
+
+    def by_id(queries: list[str]) -> dict[str, pl.DataFrame]:
+        return {key: part for (key,), part in frame.partition_by("query_id", as_dict=True).items() if queries}
+
+    found = rf.retrieve(by_id, {"q1": "x", "q2": "y"})
+    assert found.run.select("query_id", "doc_id").rows() == [("q1", "a"), ("q2", "b")]
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ([[7, 3, 9]], r"is no \(id, score\) pair"),
+        (([3, 5, 8], [70, 30, 90]), r"is no \(id, score\) pair"),
+        ({"status": 404, "took": 3}, "with the keys"),
+        ({"rank": 1, "docid": 7}, "with the keys"),
+        ({"error": "rate limited", "results": []}, "tells of an error, 'rate limited'"),
+        (pl.DataFrame({"doc_id": ["a", "b"], "rank": [2, None]}), "a rank is null or NaN"),
+    ],
+    ids=["numbers alone", "ids and scores by column", "a payload", "one hit", "an error", "a missing rank"],
+)
+def test_what_only_looks_like_results_is_refused(answer: Any, said: str) -> None:
+    with pytest.raises(rf.DataError, match=said):
+        rf.retrieve(lambda query: answer if query else [], {"q1": "red kite"})
+
+
+class Unwritable(Exception):  # noqa: N818  # as somebody may name it
+    def __setattr__(self, name: str, value: object) -> None:
+        raise TypeError("frozen")
+
+
+def test_an_error_that_refuses_to_be_written_on_is_raised_as_it_is() -> None:
+    def fails(query: str) -> list[str]:
+        raise Unwritable(query)
+
+    with pytest.raises(Unwritable):
+        rf.retrieve(fails, {"q1": "red kite"})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import resource
 import sys
 import time
 
@@ -12,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankframe.retrievers.bm25 import BM25
+from tests.benchmarks.peers import peak_memory
 
 PASSAGES, QUERIES, WORDS = 100_000, 1_000, 200_000
 
@@ -47,7 +47,7 @@ def main() -> None:
     indexed = time.perf_counter()
     found = index.search(queries, limit=100)
     searched = time.perf_counter()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    peak = peak_memory() * 2**20
     figures = {
         "index_s": indexed - started,
         "search_s": searched - indexed,

@@ -126,7 +126,7 @@ POOL = Schema(
         Column("query_text", "text", required=False, leads=False),
         Column("title", "text", required=False, leads=False),
         Column("text", "text", required=False, leads=False),
-        Column("relevance", "number", ("label", "rel", "score"), leads=False),
+        Column("relevance", "number", ("label", "rel"), leads=False),  # a score is that of a run
     ),
     "pool",
 )

@@ -6,7 +6,7 @@ import base64
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
@@ -49,11 +49,14 @@ class Retrieval:
             `failed`), error String, latency_s Float64 in seconds, n_collapsed Int64 (results left out because a better
             one is of the same document).
 
+        made: limit, collapse and whose answers these are, for a checkpoint that resumes from the file.
+
     `evaluate` takes it in place of a run: a query without results counts 0, a failed one is `failed`.
     """
 
     run: pl.DataFrame
     log: pl.DataFrame
+    made: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
         failed = self.log.filter(status="failed").height
@@ -71,18 +74,32 @@ class Retrieval:
         Raises:
             DataError: where it cannot be written.
         """
-        write_retrieval(Path(path), self.run, self.log, {})
+        made = dict(self.made)
+        asked = made.pop("asked", None)
+        log = self.log if asked is None else self.log.join(asked, on="query_id", how="left", maintain_order="left")
+        write_retrieval(Path(path), self.run, log, made)
 
 
 def loaded_retrieval(found: Retrieval, where: str = "retrieval", only: tuple[str, ...] | None = None) -> Loaded:
     """The run of a retrieval as it is evaluated or written, with what the log says of queries that have no row."""
+    if lacking := _lacking(found.run, found.log):
+        raise DataError(f"{where}: the frames of a retrieval are without {lacking}")
     log = found.log
+    if unknown := set(log["status"]) - {"ok", "failed"}:
+        raise DataError(f"{where}: the log has the status {listed(unknown)}; valid: 'ok', 'failed'")
+    answered = log["query_id"].is_in(found.run["query_id"].unique().implode())
+    failed = pl.col("status") == "failed"
+    if rows := log.filter(failed & answered)["query_id"].to_list():
+        raise DataError(
+            f"{where}: {counted(len(rows), 'query')} failed and {'has' if len(rows) == 1 else 'have'} "
+            f"results: {listed(rows)}; take the rows out of the run, or set the status to 'ok'"
+        )
     collapsed = log.filter(pl.col("n_collapsed") > 0).select("query_id", "n_results")
     return replace(
         load_run(found.run, only=only, checked=False),
         where=where,
-        no_results=log.filter(status="ok", n_results=0)["query_id"].to_list(),
-        failed=log.filter(status="failed")["query_id"].to_list(),
+        no_results=log.filter(~failed & ~answered)["query_id"].to_list(),
+        failed=log.filter(failed)["query_id"].to_list(),
         collapsed=dict(collapsed.iter_rows()),
     )
 
@@ -155,9 +172,10 @@ def load_retrieval(path: Path) -> tuple[Retrieval, dict[str, Any]] | None:
             f"{path}: its metadata {_METADATA!r} is not what a retrieval's is ({error!s:.80}); the run alone is read "
             f"by pl.read_parquet"
         ) from error
-    kept = "settings" in told
-    found = Retrieval(without_own(run), log.select(LOG.names())) if kept else Retrieval(run, log)
-    return found, told | {"run": run, "log": log}
+    if "settings" not in told:
+        return Retrieval(run, log), told | {"run": run, "log": log}
+    made = {**told, "asked": log.select("query_id", "asked")}
+    return Retrieval(without_own(run), log.select(LOG.names()), made), told | {"run": run, "log": log}
 
 
 def _lacking(run: pl.DataFrame, log: pl.DataFrame) -> str:

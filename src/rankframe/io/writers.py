@@ -80,9 +80,24 @@ def write_pool(pool: object, path: Target, *, format: Format | None = None, colu
     In a spreadsheet, import the ids as text, or 0042 becomes 42.
     """
     loaded = _load_pool(pool)
+    _refuse_graded(Path(path))
     if loaded.frame.is_empty() and columns == "error":  # with a column of no rows nothing is lost
         columns = "drop"
     _prepared(loaded, POOL, path, format, "trec", columns).take_place()
+
+
+def _refuse_graded(target: Path) -> None:
+    """Refuse to write over a pool that somebody has begun to judge."""
+    if not target.is_file():
+        return
+    try:
+        graded = _load_pool(target).frame["relevance"].count()
+    except (DataError, OSError):  # no pool
+        return
+    if graded:
+        raise DataError(
+            f"{target}: {counted(graded, 'grade')} already there; merge_judgments takes them; give another name"
+        )
 
 
 def _load_pool(source: object, format: Format | None = None) -> Loaded:

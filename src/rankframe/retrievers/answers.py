@@ -17,6 +17,8 @@ from rankframe.frames.schemas import RUN, Column, Schema
 from rankframe.retrievers.hits import OWN, SCORE, SOURCE, Hit, identity, is_number, lookup, real, shown
 
 _LISTS = ("points", "hits", "matches", "results", "documents", "source_nodes", "nodes", "groups")
+_QUERY = ("query_id", "qid")
+_NO_IDS = {*SOURCE, *OWN, *SCORE, *_LISTS, "rank", "error", "errors", "status", "detail", "message", "took", "total"}
 _DEPTH = 2  # an answer holds hits, and they perhaps a list
 
 _NUMBERS = (Column("score", "number", required=False), Column("rank", "number", required=False))
@@ -79,6 +81,8 @@ def _items(answer: Any, depth: int = 0) -> Iterable[Any]:
     if isinstance(answer, (list, tuple)):
         return answer
     look = lookup(answer)
+    if isinstance(answer, Mapping) and (failed := answer.get("error") or answer.get("errors")):
+        raise DataError(f"the answer tells of an error, {shown(failed)}; a query that failed is none without results")
     held = next((held for name in _LISTS if isinstance(held := look(name), (list, tuple, Mapping))), None)
     if held is None and isinstance(answer, Mapping):  # what a pipeline gives, by component
         parts = [part for part in answer.values() if isinstance(part, Mapping) and set(_LISTS) & set(part)]
@@ -112,6 +116,29 @@ def _taken(results: Iterable[Any], limit: int) -> list[Any]:
     if isinstance(results, Generator):
         results.close()
     return found
+
+
+def opened(answer: Any) -> Any:
+    """The Polars frame of an answer that is a table; any other as it is. A stream is read only here."""
+    frame = _as_frame(answer)
+    return answer if frame is None else frame
+
+
+def of_another(query_id: str, answer: Any) -> None:
+    """Refuse an answer whose results say that they are of another query.
+
+    Raises:
+        DataError: where a frame, or the first result of a list, has another query_id (or qid).
+    """
+    told: list[Any] = []
+    if isinstance(answer, (list, tuple)):
+        first = answer[0] if answer else None
+        told = [first[name] for name in _QUERY if name in first] if isinstance(first, Mapping) else []
+    elif isinstance(answer, pl.DataFrame):
+        told = [query for name in _QUERY if name in answer.columns for query in answer[name].unique().to_list()]
+    other = next((found for one in told if (found := identity(one)) != query_id), None)
+    if other is not None:
+        raise DataError(f"its results are of the query {other!r}; a batch may be answered by {{query id: results}}")
 
 
 def by_query(answer: Any, ids: Sequence[str], texts: Sequence[str]) -> list[Any]:
@@ -168,9 +195,8 @@ def _columns(answer: Any, *, nested: bool = False) -> list[Any] | None:
 
 
 def _are_scores(answer: Mapping[Any, Any]) -> bool:
-    """Whether a mapping is {id: score}, and not one result alone."""
-    alone = any(name in answer for name in SCORE) and any(name in answer for name in (*SOURCE, *OWN))
-    return not alone and all(map(is_number, answer.values()))
+    """Whether a mapping is {id: score}, and not one result alone, or what surrounds results."""
+    return all(map(is_number, answer.values())) and _NO_IDS.isdisjoint(answer)
 
 
 def _by_score(scores: Mapping[Any, Any]) -> list[Hit]:
@@ -206,7 +232,7 @@ def _as_frame(answer: Any) -> pl.DataFrame | None:
 def _named(frame: pl.DataFrame, ids: Sequence[str]) -> pl.DataFrame:
     """A frame with the first of the columns `ids` as doc_id, and the first of the scores as score."""
     for name, names in (("doc_id", ids), ("score", SCORE)):
-        there = [usual for usual in names if usual in frame.columns]
+        there = [usual for usual in names if usual in frame.columns and usual != "source"]
         if there and there != [name]:
             frame = frame.drop(there[1:]).rename({there[0]: name})
     return frame
@@ -214,13 +240,14 @@ def _named(frame: pl.DataFrame, ids: Sequence[str]) -> pl.DataFrame:
 
 def _ranked(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
     """A frame in the order of its rows, or of its ranks where it has them."""
-    if "query_id" in frame.columns and frame["query_id"].n_unique() > 1:
-        raise DataError(f"the answer to one query holds results of {frame['query_id'].n_unique()} queries")
     frame = conform(frame, schema, "results")  # type: ignore[assignment]  # in memory as before
     if pl.String in (frame.schema.get("score"), frame.schema.get("rank")):
         frame = read_numbers(frame.lazy(), schema, "results").collect()
-    ranked = "rank" in frame.columns and not frame["rank"].null_count()
-    return frame.sort("rank", maintain_order=True) if ranked else frame
+    if "rank" not in frame.columns:
+        return frame
+    if frame["rank"].null_count() or frame["rank"].is_nan().any():
+        raise DataError("results: a rank is null or NaN; give every result its rank, or leave the column out")
+    return frame.sort("rank", maintain_order=True)
 
 
 def _rows(frame: pl.DataFrame) -> list[Hit]:

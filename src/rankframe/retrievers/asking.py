@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import time
 from collections.abc import AsyncIterable, Awaitable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from rankframe.errors import DataError
-from rankframe.retrievers.answers import by_query
+from rankframe.retrievers.answers import by_query, of_another, opened
 from rankframe.retrievers.calling import Caller, Query
 from rankframe.retrievers.results import Reader, Results
 
@@ -64,7 +65,11 @@ class Loop:
                 self._loop = asyncio.new_event_loop()
                 self._thread = Thread(target=_run, args=[self._loop], daemon=True, name="rankframe-retrieve")
                 self._thread.start()
-        answer, error = asyncio.run_coroutine_threadsafe(whole(), self._loop).result()
+        waited = asyncio.run_coroutine_threadsafe(whole(), self._loop)
+        while True:  # a wait without end would not always be interrupted
+            with suppress(FutureTimeoutError):
+                answer, error = waited.result(_LOOK)
+                break
         if error is not None:
             raise error
         return answer
@@ -72,10 +77,12 @@ class Loop:
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
         if self._loop is None or self._thread is None:
             return
-        asyncio.run_coroutine_threadsafe(_cancelled(), self._loop).result()
+        with suppress(FutureTimeoutError):
+            asyncio.run_coroutine_threadsafe(_cancelled(), self._loop).result(2 * _PATIENCE)
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        self._thread.join(_PATIENCE)
+        if not self._thread.is_alive():  # else a coroutine blocks it, and it ends with the process
+            self._loop.close()
 
 
 def _run(loop: asyncio.AbstractEventLoop) -> None:
@@ -163,12 +170,17 @@ class Asker:
             answer = self.loop.result(answer, limit if self.caller.batch_size is None else len(job) + 1)
         if self.caller.batch_size is None:
             return [self._read(job[0], answer)]
-        found = by_query(answer, [query.id for query in job], [query.text for query in job])
+        try:
+            found = by_query(answer, [query.id for query in job], [query.text for query in job])
+        except DataError as error:
+            return [error] * len(job)
         return [self._read(query, one) for query, one in zip(job, found, strict=True)]
 
     def _read(self, query: Query, answer: Any) -> Results | DataError:
         """The results of one query, or why they are not recognised: the others of its batch are answered."""
         try:
+            answer = opened(answer)
+            of_another(query.id, answer)
             return self.reader.results(answer)
         except DataError as error:
             told = DataError(f"query {query.id!r}: {error}")
@@ -178,7 +190,7 @@ class Asker:
 
 def noted(error: BaseException, note: str) -> None:
     """Add a note to an error, unless it is one that nothing can be written on."""
-    with suppress(AttributeError):
+    with suppress(Exception):
         error.add_note(note)
 
 

@@ -32,8 +32,8 @@ class BM25:
     is searched by its title and text.
 
     Args:
-        corpus: whatever `read_corpus` takes: a frame, a path, a BEIR folder, a mapping id -> text.
-        k1: how slowly repeated words saturate, from 0.
+        corpus: whatever `read_corpus` takes: a frame, a path, a BEIR folder, a mapping id -> text; or a `Beir`.
+        k1: how slowly repeated words saturate, from 0; above it for bm25l and bm25+.
         b: how much long documents are held back, 0 to 1.
         method: the variant: "lucene", "robertson", "atire", "bm25l" or "bm25+", as compared by Kamphuis et al.
         delta: what bm25l and bm25+ grant every word that occurs, above 0; of no effect elsewhere.
@@ -72,6 +72,8 @@ class BM25:
         self.b = _number("b", b, "a number from 0 to 1", 1)
         self.delta = _number("delta", delta, "a number above 0", math.inf, above=True)
         choice("method", method, METHODS)
+        if method in _LIFTED and not self.k1:
+            raise MetricError(f"k1={k1!r}: {method} divides by it; k1 is above 0 there")
         self.method = method
         self.stopwords = _stopwords(stopwords)
         self.stemmer = _stemmer(stemmer)

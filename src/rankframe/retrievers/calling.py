@@ -7,6 +7,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,7 @@ _LIMIT = ("limit", "k", "top_k", "n_results", "topk", "num_results", "max_result
 _LISTS = {"list", "List", "Sequence", "Iterable", "Collection"}
 _VECTORS = re.compile(r"\b(float|int|ndarray|NDArray)\b")
 _USUAL_BATCH = 32
+_SHORT = 200  # letters of a name
 
 _WRAP = "wrap it, as in retrieve(lambda query, limit: my_search(query, count=limit), queries)"
 
@@ -103,7 +105,7 @@ def _function(retriever: object, *, batched: bool) -> tuple[Callable[..., Any], 
     if inspect.isclass(retriever) or inspect.ismodule(retriever):
         raise DataError(f"the retriever is {retriever!r}; give a function, or an object made of the class")
     if inspect.isroutine(retriever) or isinstance(retriever, functools.partial):
-        return retriever, _name(retriever)
+        return retriever, named(retriever)
     usual = (*_METHODS_OF_BATCHES, *_METHODS) if batched else _METHODS
     every = ((name, getattr(retriever, name, None)) for name in (*usual, *(f"a{name}" for name in usual)))
     methods = ((name, method) for name, method in every if callable(method))
@@ -112,19 +114,30 @@ def _function(retriever: object, *, batched: bool) -> tuple[Callable[..., Any], 
         if not _names(method, _QUERY, _QUERIES, _ID, _IDS):  # a guess; another may leave nothing to guess
             told = (other for other in methods if _names(other[1], _QUERY, _QUERIES) and _names(other[1], _LIMIT))
             name, method = next(told, first)
-        return method, f"{type(retriever).__name__}.{name}"
+        return method, f"{_told(retriever)}.{name}"
     if callable(retriever):
-        return retriever, type(retriever).__name__
+        return retriever, _told(retriever)
     raise DataError(
         f"a {type(retriever).__name__} is no retriever: {retriever!r:.80}; expected a function of a query, or an "
         f"object with a method {', '.join(_METHODS)}; {_WRAP}"
     )
 
 
-def _name(function: object) -> str:
+def named(function: object) -> str:
+    """What a function is called in messages, and by a checkpoint that may meet another one."""
     if isinstance(function, functools.partial):
-        return _name(function.func)
+        return named(function.func)
     return str(getattr(function, "__qualname__", type(function).__name__))
+
+
+def _told(retriever: object) -> str:
+    """What an object says of itself, where that is short and the same the next time; else its class."""
+    name = type(retriever).__name__
+    with suppress(Exception):  # a repr may raise anything
+        told = repr(retriever)
+        if told.startswith(name) and len(told) < _SHORT and " at 0x" not in told:
+            return told
+    return name
 
 
 def _names(function: Callable[..., Any], *usual: Sequence[str]) -> bool:
@@ -146,6 +159,9 @@ def _bound(parameters: Mapping[str, inspect.Parameter], name: str) -> tuple[dict
         if found is not None and role not in bound.values():
             bound[found] = role
             lists = lists or names in (_QUERIES, _IDS)
+    limits = [usual for usual in _LIMIT if usual in takes and _counts(takes[usual])]
+    if len(limits) > 1:
+        raise DataError(f"{name}({', '.join(parameters)}): {listed(limits)} may each be the limit; {_WRAP}")
     required = [n for n, p in takes.items() if p.default is p.empty and n not in bound]
     if not {"text", "id"} & set(bound.values()):  # the only one that is required is the query, whatever its name
         query = _unnamed(parameters, required)

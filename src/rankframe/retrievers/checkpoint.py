@@ -70,6 +70,8 @@ def told(error: BaseException | None) -> str:
     with suppress(Exception):
         said = str(error)
     name = type(error).__name__
+    if isinstance(error, BaseExceptionGroup):
+        said = f"{said}: {', '.join(map(told, error.exceptions))}"
     return f"{name}: {said}".encode(errors="backslashreplace").decode() if said else name
 
 
@@ -130,10 +132,11 @@ def _frames(records: Sequence[Record]) -> tuple[pl.DataFrame, pl.DataFrame]:
     return run, log
 
 
-def retrieval(run: pl.DataFrame, log: pl.DataFrame, queries: pl.Series) -> Retrieval:
+def retrieval(run: pl.DataFrame, log: pl.DataFrame, queries: pl.Series, made: Mapping[str, Any]) -> Retrieval:
     """The kept answers to these queries, in their order; the retriever's own scores where they are not the scores."""
     run, log = (_placed(frame.filter(pl.col("query_id").is_in(queries.implode())), queries) for frame in (run, log))
-    return Retrieval(without_own(run), log.select(LOG.names()))
+    asked = log.select("query_id", "asked")
+    return Retrieval(without_own(run), log.select(LOG.names()), {**made, "asked": asked})
 
 
 def _placed(frame: pl.DataFrame, queries: pl.Series) -> pl.DataFrame:
@@ -146,15 +149,15 @@ def _placed(frame: pl.DataFrame, queries: pl.Series) -> pl.DataFrame:
 class Checkpoint:
     """Answers kept in a file that grows while a retriever is asked.
 
-    path: the Parquet file. settings: what the answers depend on, which a later call must share. retriever: its name.
-    queries: their order, in which the file has them in the end.
+    path: the Parquet file. made: the settings that the answers depend on, which a later call must share, and the name
+    of the retriever. queries: their order, in which the file has them in the end.
     """
 
-    def __init__(self, path: Path, settings: Mapping[str, Any], retriever: str, queries: pl.Series) -> None:
+    def __init__(self, path: Path, made: Mapping[str, Any], queries: pl.Series) -> None:
         if path.suffix not in (".parquet", ".pq"):
             raise DataError(f"checkpoint={str(path)!r}: it becomes a Parquet file with the run; name it .parquet")
         self._path = path
-        self._told: dict[str, Any] = {"settings": dict(settings), "retriever": retriever}
+        self._told = dict(made)
         self._queries = queries
         self._records = Records()
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -208,6 +211,11 @@ class Checkpoint:
                 f"give another name"
             )
         told = found[1]
+        if "settings" not in told:
+            warn(
+                f"checkpoint={str(self._path)!r} does not say with which limit, collapse and texts it was made; what "
+                f"is answered there is taken as it is"
+            )
         self._compare(told)
         run, log = told["run"], told["log"]
         if "asked" not in log.columns:

@@ -79,12 +79,17 @@ def keyed(item: Any, key: Callable[[Any], Any]) -> Hit:
 def _layers(item: Any, depth: int = 0) -> list[Layer]:
     """How to look things up on a result, in its metadata, and on what it holds: segment, node, chunk or document."""
     look = lookup(item)
-    found = [look, *(lookup(told) for name in _METADATA if isinstance(told := look(name), Mapping))]
+    found = [_unless_source(look), *(lookup(told) for name in _METADATA if isinstance(told := look(name), Mapping))]
     for name in _HOLDERS if depth < _DEPTH else ():
         held = look(name)
         if held is not None and identity(held) is None:
             found.extend(_layers(held, depth + 1))
     return found
+
+
+def _unless_source(look: Layer) -> Layer:
+    """The same for everything but `source`, which names a document in metadata, and anything (web, wiki) elsewhere."""
+    return lambda name: None if name == "source" else look(name)
 
 
 def lookup(value: Any) -> Layer:
@@ -104,6 +109,8 @@ def identity(value: Any) -> str | None:
 def _is_pair(item: Any) -> bool:
     """Whether a result is an id, or what has one, with its score, and perhaps more."""
     if type(item) is not tuple and (not isinstance(item, (tuple, list)) or hasattr(item, "_fields")):
+        return False
+    if len(item) > 2 and all(isinstance(part, numbers.Integral) for part in item):  # ids, or scores, alone
         return False
     return len(item) > 1 and (type(item[1]) is float or item[1] is None or is_number(item[1]))
 

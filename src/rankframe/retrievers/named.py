@@ -34,8 +34,13 @@ def named_retriever(name: str, folder: str | PathLike[str], *, vectors: str | Pa
     if name == "dense":
         from rankframe.retrievers.dense import Dense
 
-        there = existing(at / "vectors" if vectors is None else Path(vectors))
-        return Dense(existing(there / "corpus.parquet"), queries=existing(there / "queries.parquet"))
+        there = at / "vectors" if vectors is None else Path(vectors)
+        if lacking := [name for name in ("corpus.parquet", "queries.parquet") if not (there / name).is_file()]:
+            raise FileNotFoundError(
+                f"{there}: no {' and no '.join(lacking)}; dense needs corpus.parquet (doc_id, vector) and "
+                f"queries.parquet (query_id, vector), in this folder or in the one that vectors= (--vectors) names"
+            )
+        return Dense(there / "corpus.parquet", queries=there / "queries.parquet")
     corpus = find_texts(at, "corpus")
     if name == "bm25":
         from rankframe.retrievers.bm25 import BM25

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import re
+import sys
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from os import PathLike
@@ -22,7 +23,7 @@ from rankframe.io.readers import load_texts
 from rankframe.io.retrievals import Retrieval
 from rankframe.metrics.metric import checked_cutoff
 from rankframe.retrievers.asking import Answer, Asker, Loop, asked, noted
-from rankframe.retrievers.calling import Query, caller
+from rankframe.retrievers.calling import Query, caller, named
 from rankframe.retrievers.checkpoint import Checkpoint, Records, fingerprint, record, retrieval
 from rankframe.retrievers.hits import Collapse
 from rankframe.retrievers.results import Key, Reader
@@ -60,13 +61,15 @@ def retrieve(
         collapse: "best" takes the id of the source document and keeps its best rank; "none" takes the id of the
             result itself (the chunk) before that of its source, and refuses one that comes twice.
         concurrency: how many calls may be under way at once.
-        batch_size: how many queries a call takes, for a retriever of batches; 32 where only its signature tells.
+        batch_size: how many queries a call takes, for a retriever of batches; 32 where only its signature tells. Where
+            a batch raises, its queries are asked one by one, so that only those fail that must.
         on_error: "raise" stops at the first query that fails; "record" logs it as failed and goes on.
         retries: how often a call that raised is repeated.
         wait: seconds before the first repetition, doubled before each further one.
         checkpoint: a Parquet file that keeps what is finished, from the first query on. The same call resumes there,
             also after the process was killed: finished queries are not asked again, failed ones and changed texts are.
-            Queries that are no longer asked stay in the file.
+            Queries that are no longer asked stay in the file. While it lasts, answers stand in a journal beside it. A
+            retriever is known by its name only: where its body changes, give another file.
         progress: show a bar with rate and failures on standard error.
 
     Returns:
@@ -88,7 +91,8 @@ def retrieve(
     >>> found.log.select("query_id", "n_results", "status").rows()
     [('q1', 2, 'ok'), ('q2', 0, 'ok')]
     """
-    reader = Reader(checked_cutoff(limit, "limit"), key, collapse)
+    limit = checked_cutoff(limit, "limit")
+    reader = Reader(min(limit, sys.maxsize), key, collapse)
     choice("collapse", collapse, ("best", "none"))
     choice("on_error", on_error, ("raise", "record"))
     _whole("concurrency", concurrency, 1)
@@ -96,13 +100,14 @@ def retrieve(
     if batch_size is not None:
         _whole("batch_size", batch_size, 1)
     if isinstance(wait, bool) or not isinstance(wait, numbers.Real) or not 0 <= wait < math.inf:
-        raise DataError(f"wait={wait!r} is a number of seconds, from 0")
+        raise DataError(f"wait={wait!r}: it must be a number of seconds, from 0")
     if key is not None and not callable(key):
-        raise DataError(f"key={key!r} is a function that takes a result and gives its id")
+        raise DataError(f"key={key!r}: it must be a function that takes a result and gives its id")
     called = caller(retriever, batch_size)
     texts = _texts(queries)
-    settings = {"limit": reader.limit, "collapse": collapse}
-    kept = Records() if checkpoint is None else Checkpoint(Path(checkpoint), settings, called.name, texts["query_id"])
+    settings = {"limit": limit, "collapse": collapse, "key": None if key is None else named(key)}
+    made = {"settings": settings, "retriever": called.name}
+    kept = Records() if checkpoint is None else Checkpoint(_path(checkpoint), made, texts["query_id"])
     failure = None
     try:
         with closing(kept):
@@ -117,14 +122,22 @@ def retrieve(
             raise failure  # noqa: TRY301  # as the retriever raised it, with what is said below
     except BaseException as error:
         run, log = kept.frames()
-        _leave(error, retrieval(run, log, _asked_so(texts, log)["query_id"]), texts.height, checkpoint)
+        _leave(error, retrieval(run, log, _asked_so(texts, log)["query_id"], made), texts.height, checkpoint)
         raise
-    return retrieval(*kept.frames(), texts["query_id"])
+    return retrieval(*kept.frames(), texts["query_id"], made)
+
+
+def _path(checkpoint: object) -> Path:
+    """The file itself where the path is a link to it."""
+    if not isinstance(checkpoint, (str, PathLike)):
+        raise DataError(f"checkpoint={checkpoint!r} is a path, as in checkpoint='run.parquet'")
+    path = Path(checkpoint)
+    return path.resolve() if path.is_symlink() else path
 
 
 def _whole(name: str, value: object, least: int) -> None:
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-        raise DataError(f"{name}={value!r} is a whole number from {least}")
+        raise DataError(f"{name}={value!r}: it must be a whole number from {least}")
 
 
 def _texts(queries: object) -> pl.DataFrame:
@@ -199,5 +212,5 @@ def _leave(error: BaseException, finished: Retrieval, total: int, checkpoint: ob
     kept = "" if checkpoint is None else f", and in {str(checkpoint)!r}, where the same call resumes"
     answered = finished.log.filter(status="ok").height
     noted(error, f"{answered:,} of {counted(total, 'query')} are answered: in this error's .retrieval{kept}")
-    with suppress(AttributeError):  # an error that nothing can be written on
+    with suppress(Exception):  # an error that nothing can be written on
         error.retrieval = finished  # type: ignore[attr-defined]  # documented by `retrieve`

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rankframe.errors import DataError, counted, listed
 from rankframe.frames.schemas import CORPUS
-from rankframe.io.beir import full_text
+from rankframe.io.beir import Beir, full_text
 from rankframe.io.readers import load_texts
 
 Hits = list[tuple[str, float]]
@@ -32,7 +32,7 @@ def searched_texts(corpus: object) -> tuple[list[str], list[str]]:
     >>> searched_texts({"d2": {"title": "Kites", "text": "A red kite."}, "d1": {"title": None, "text": "Owls."}})
     (['d1', 'd2'], ['Owls.', 'Kites A red kite.'])
     """
-    loaded = load_texts(corpus, CORPUS)
+    loaded = load_texts(corpus.corpus if isinstance(corpus, Beir) else corpus, CORPUS)
     frame = loaded.frame
     unique_ids(frame["doc_id"], loaded.where)
     documents = frame.select("doc_id", full_text(frame)).sort("doc_id")

@@ -28,7 +28,7 @@ class TfIdf:
     out of a query. A document is searched by its title and text.
 
     Args:
-        corpus: whatever `read_corpus` takes: a frame, a path, a BEIR folder, a mapping id -> text.
+        corpus: whatever `read_corpus` takes: a frame, a path, a BEIR folder, a mapping id -> text; or a `Beir`.
         ngrams: the shortest and the longest n.
 
     Attributes:
