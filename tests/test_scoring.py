@@ -105,9 +105,9 @@ def test_lists_are_of_paths(files: Path) -> None:
         "x",
         "y",
     ]
-    for bad in ([FRAME, FRAME], [files / "bm25.trec", FRAME]):
-        with pytest.raises(rf.DataError, match="a list of .* is no run; name several, as in evaluate"):
-            rf.evaluate(bad, QRELS)
+    for several in ([FRAME, FRAME], [files / "bm25.trec", FRAME]):
+        with pytest.raises(rf.DataError, match=r"a list of \w+ is no run; name several, as in evaluate"):
+            rf.evaluate(several, QRELS)
     for bad in ([], {files / "bm25.trec"}, None, 3):
         with pytest.raises(rf.DataError, match="expected a path, a mapping, or a frame"):
             rf.evaluate(bad, QRELS)
