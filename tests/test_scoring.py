@@ -108,7 +108,8 @@ def test_lists_are_of_paths(files: Path) -> None:
     for several in ([FRAME, FRAME], [files / "bm25.trec", FRAME]):
         with pytest.raises(rf.DataError, match=r"a list of \w+ is no run; name several, as in evaluate"):
             rf.evaluate(several, QRELS)
-    for bad in ([], {files / "bm25.trec"}, None, 3):
+    others: list[Any] = [[], {files / "bm25.trec"}, None, 3]
+    for bad in others:
         with pytest.raises(rf.DataError, match="expected a path, a mapping, or a frame"):
             rf.evaluate(bad, QRELS)
 
