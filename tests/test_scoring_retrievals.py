@@ -367,3 +367,12 @@ def test_a_pool_tells_of_failed_queries() -> None:
     with pytest.warns(rf.RankframeWarning) as caught:
         rf.pool(found, depth=3)
     assert "of 1 query the retrieval failed: 'q1'" in str(caught[0].message)
+
+
+def test_the_ledger_says_nothing_more_of_queries_that_were_not_asked() -> None:
+    found = rf.retrieve(lambda query: ["d1", "d1"] if query != "none" else [], {"q1": "a", "q2": "b", "q3": "none"})
+    qrels = {"q1": {"d1": 1}, "q2": {"d1": 1}, "q3": {"d1": 1}, "q4": {"d1": 0}}
+    with pytest.warns(rf.RankframeWarning, match="of 1 query the run 'run' has fewer documents"):
+        report = rf.evaluate(found, qrels, metrics="ndcg@5", queries=["q1"])
+    told = {reason: examples for _, reason, _, examples in report.ledger.iter_rows()}
+    assert told == {"not_asked": ["q2", "q3", "q4"], "collapsed_below_cutoff": ["q1"]}

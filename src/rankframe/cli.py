@@ -269,21 +269,10 @@ def _warn_of_limit(limit: int, cutoffs: Sequence[int | None]) -> None:
 
 
 def _writes_over(option: str, target: Path | None, inputs: Sequence[Path | None]) -> None:
-    """Refuse a target that is an input, or one of the files that a BEIR folder among them consists of."""
-    if target is None or not target.exists():
-        return
-    for path in inputs:
-        if path is None or not path.exists():
-            continue
-        if target.samefile(path) or (path.is_dir() and _part_of(target.resolve(), path.resolve())):
-            raise RankframeError(f"{option} {target} would write over an input")
+    from rankframe.io.folders import is_part_of
 
-
-def _part_of(target: Path, folder: Path) -> bool:
-    if not target.is_relative_to(folder):
-        return False
-    first = target.relative_to(folder).parts[0]
-    return first.startswith(("corpus", "queries", "qrels", "vectors"))
+    if target is not None and any(path is not None and is_part_of(target, path) for path in inputs):
+        raise RankframeError(f"{option} {target} would write over an input")
 
 
 @app.command()

@@ -122,6 +122,8 @@ def evaluate(
                     f"two runs are called {name!r}; give names, as in evaluate({{'first': .., 'second': ..}}, qrels), "
                     f"or rename a file"
                 )
+            if asked_ids is not None:
+                loaded.collapsed = {query: loaded.collapsed[query] for query in asked_ids if query in loaded.collapsed}
             ranking = rank_run(name, loaded, judgments, duplicates=duplicates, self_hits=rules.self_hits, cutoff=cutoff)
             found[name] = ranking, population.covered(ranking, loaded)
             _warn_of_short(ranking, loaded.where, cutoff)

@@ -68,6 +68,14 @@ def test_of_usual_names_the_most_usual_counts() -> None:
     assert right == given(taking("text='t', question='x', query='', top_k=1"))
 
 
+@pytest.mark.parametrize(
+    "parameters", ["doc_id, limit", "vector, k", "index, limit", "page: int, limit", "collection", "id"]
+)
+def test_a_parameter_that_is_called_like_something_else_is_not_given_the_query(parameters: str) -> None:
+    with pytest.raises(rf.DataError, match=r"none of its parameters is the query; .*; wrap it, as in retrieve"):
+        caller(taking(parameters), None)
+
+
 @pytest.mark.parametrize("parameters", ["query, limit=10, k=60", "query, *, top_k, size=3", "q, k, n_results"])
 def test_two_parameters_that_may_be_the_limit_are_refused(parameters: str) -> None:
     """One of them would be left at what it is, and cut every answer there."""
@@ -130,7 +138,7 @@ ALL = {"index": "i", "query": "red kite", "limit": 7, "fuzzy": False}
         (settled("i", limit=3), ALL | {"limit": 3}),
         (settled("i", fuzzy=True), ALL | {"fuzzy": True}),
         (functools.partial(settled("i"), limit=3), ALL | {"limit": 3}),
-        (settled(query="owl"), ALL | {"index": "red kite", "query": "owl"}),
+        (settled(query="owl", of="anything, query, limit"), {"anything": "red kite", "query": "owl", "limit": 7}),
         (settled(index="i", of="index, anything, k"), {"index": "i", "anything": "red kite", "k": 7}),
         (settled("i", limit=3, of="*places, limit=1"), {"places": ("i", "red kite"), "limit": 3}),
         (settled("i", of="index, query, /"), {"index": "i", "query": "red kite"}),

@@ -167,8 +167,12 @@ ANSWERS: dict[str, tuple[Callable[[], Any], list[tuple[str, float]]]] = {
     "frame of ids alone": (lambda: FRAME.select("doc_id"), RANKED),
     "frame of categories": (lambda: FRAME.with_columns(pl.col("doc_id").cast(pl.Categorical)), SCORED),
     "frame with scores as text": (lambda: FRAME.with_columns(pl.col("score").cast(pl.String)), SCORED),
-    "frame with ranks": (lambda: FRAME.reverse().with_columns(rank=pl.Series([2, 1])), SCORED),
-    "frame with ranks as text": (lambda: FRAME.reverse().with_columns(rank=pl.Series(["10", "9"])), SCORED),
+    "frame with ranks": (lambda: FRAME.select("doc_id").reverse().with_columns(rank=pl.Series([2, 1])), RANKED),
+    "frame with ranks as text": (
+        lambda: FRAME.select("doc_id").reverse().with_columns(rank=pl.Series(["10", "9"])),
+        RANKED,
+    ),
+    "frame with ranks and scores": (lambda: FRAME.with_columns(rank=pl.Series([2, 1])), SCORED),
     "frame of distances": (lambda: pl.DataFrame({"_id": ["d1", "d2"], "distance": [0.1, 0.4]}), RANKED),
     "frame with its query": (lambda: FRAME.with_columns(query_id=pl.lit("q1")), SCORED),
     "LangChain": (lambda: LANGCHAIN, RANKED),
@@ -519,10 +523,12 @@ def test_a_key_counts_before_everything_that_is_recognised() -> None:
     assert read([3.5, 2.5], key=int).docs == ["3", "2"]
 
 
-def test_a_frame_that_a_key_reads_keeps_its_scores_and_ranks() -> None:
-    frame = pl.DataFrame({"text": ["d1", "d2"], "score": [0.8, 0.9], "rank": [2, 1]})
+def test_a_frame_that_a_key_reads_keeps_its_scores_or_ranks() -> None:
+    frame = pl.DataFrame({"text": ["d2", "d1"], "score": [0.9, 0.8]})
     assert hits(frame, key=lambda row: row["text"]) == [("d2", 0.9), ("d1", 0.8)]
-    assert read(frame, limit=1, key=lambda row: row["text"]).docs == ["d2"]
+    ranked = pl.DataFrame({"text": ["d1", "d2"], "rank": [2, 1]})
+    assert hits(ranked, key=lambda row: row["text"]) == [("d2", -1.0), ("d1", -2.0)]
+    assert read(ranked, limit=1, key=lambda row: row["text"]).docs == ["d2"]
 
 
 @pytest.mark.parametrize("collapse", ["best", "none"])

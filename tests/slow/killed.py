@@ -20,7 +20,7 @@ import polars as pl
 import rankframe as rf
 
 NUMBER = 2_000
-PAUSE = 0.0005  # seconds that a search takes
+PAUSE = 0.002  # seconds that a search takes
 HALTS = ("half written", "written", "in place")
 """While the Parquet file is written beside its place, before it is moved there, and before the journal is removed."""
 

@@ -36,7 +36,11 @@ def existing(path: str | PathLike[str]) -> Path:
     if not str(path):
         raise DataError("a path is empty; an unset variable of the shell, perhaps")
     if not found.exists():
-        raise FileNotFoundError(f"no such file or folder: {found}")
+        journal = found.with_name(f"{found.name}.journal.jsonl") if found.name else found
+        begun = (
+            f"; {journal} is a checkpoint that has begun: the same call of retrieve ends it" if journal.exists() else ""
+        )
+        raise FileNotFoundError(f"no such file or folder: {found}{begun}")
     if not (found.is_file() or found.is_dir()):
         raise DataError(f"{found}: a pipe or device can be read only once; write its content to a file first")
     if found.is_file():

@@ -74,3 +74,15 @@ def _of_split(folder: Path, split: str) -> list[Path]:
 
 def _packed(path: Path) -> list[Path]:
     return next(([found] for packed in _PACKED if (found := path.with_name(path.name + packed)).is_file()), [])
+
+
+def is_part_of(target: Path, source: Path) -> bool:
+    """Whether a file is this one, or one of those that this BEIR folder consists of: its texts, judgments, vectors."""
+    if not (target.exists() and source.exists()):
+        return False
+    if target.samefile(source):
+        return True
+    at, folder = target.resolve(), source.resolve()
+    if not folder.is_dir() or not at.is_relative_to(folder):
+        return False
+    return at.relative_to(folder).parts[0].startswith(("corpus", "queries", "qrels", "vectors"))

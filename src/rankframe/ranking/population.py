@@ -55,7 +55,7 @@ class Population:
     @property
     def notes(self) -> list[Note]:
         """What there is to say of the judgments alone."""
-        return self._noted(no_relevant=~self._relevant, not_asked=~self._asked)
+        return self._noted(no_relevant=~self._relevant & self._asked, not_asked=~self._asked)
 
     def _noted(self, **reasons: Flags) -> list[Note]:
         return [
@@ -110,7 +110,9 @@ class Population:
             notes=tuple(
                 said.of(ranking.run_id)
                 for said in self._noted(
-                    missing_query=missing & self._asked, failed_query=failed & self._asked, no_results=returned_nothing
+                    missing_query=missing & self._asked,
+                    failed_query=failed & self._asked,
+                    no_results=returned_nothing & self._asked,
                 )
             ),
         )

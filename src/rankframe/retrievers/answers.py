@@ -14,7 +14,7 @@ import polars as pl
 from rankframe.errors import DataError, listed
 from rankframe.frames.coerce import ArrowStream, collected, conform, read_numbers, table_frame
 from rankframe.frames.schemas import RUN, Column, Schema
-from rankframe.retrievers.hits import OWN, SCORE, SOURCE, Hit, identity, is_number, lookup, real, shown
+from rankframe.retrievers.hits import KEY, OWN, SCORE, SOURCE, Hit, identity, is_number, lookup, real, shown
 
 _LISTS = ("points", "hits", "matches", "results", "documents", "source_nodes", "nodes", "groups")
 _QUERY = ("query_id", "qid")
@@ -232,18 +232,22 @@ def _as_frame(answer: Any) -> pl.DataFrame | None:
 def _named(frame: pl.DataFrame, ids: Sequence[str]) -> pl.DataFrame:
     """A frame with the first of the columns `ids` as doc_id, and the first of the scores as score."""
     for name, names in (("doc_id", ids), ("score", SCORE)):
-        there = [usual for usual in names if usual in frame.columns and usual != "source"]
+        there = sorted((usual for usual in names if usual in frame.columns), key="source".__eq__)  # that one last
         if there and there != [name]:
             frame = frame.drop(there[1:]).rename({there[0]: name})
     return frame
 
 
 def _ranked(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
-    """A frame in the order of its rows, or of its ranks where it has them."""
-    frame = conform(frame, schema, "results")  # type: ignore[assignment]  # in memory as before
+    """A frame in the order of its rows, or of its ranks where it has ranks and no scores."""
+    try:
+        frame = conform(frame, schema, "results")  # type: ignore[assignment]  # in memory as before
+    except DataError as error:
+        told = str(error).partition("; anything else by")[0]
+        raise DataError(f"{told}; the answer is a frame with the columns {frame.columns}; {KEY}") from error
     if pl.String in (frame.schema.get("score"), frame.schema.get("rank")):
         frame = read_numbers(frame.lazy(), schema, "results").collect()
-    if "rank" not in frame.columns:
+    if "rank" not in frame.columns or "score" in frame.columns:
         return frame
     if frame["rank"].null_count() or frame["rank"].is_nan().any():
         raise DataError("results: a rank is null or NaN; give every result its rank, or leave the column out")

@@ -135,7 +135,10 @@ class Asker:
     stop: Event
 
     def answers(self, job: Job) -> list[Answer]:
-        """Ask for these queries; where a batch fails in spite of its retries, each of its queries alone."""
+        """Ask for these queries; where a batch fails in spite of its retries, each of its queries alone.
+
+        A TypeError is told at once: the retriever takes lists in another way than it is asked with.
+        """
         failure: Exception | None = None
         started = time.perf_counter()
         for attempt in range(self.retries + 1):
@@ -158,9 +161,11 @@ class Asker:
                     Answer(query, None, one, each) if isinstance(one, DataError) else Answer(query, one, None, each)
                     for query, one in zip(job, found, strict=True)
                 ]
-        if len(job) > 1 and not self.stop.is_set():
+        if len(job) > 1 and not isinstance(failure, TypeError) and not self.stop.is_set():
             return [answer for query in job for answer in self.answers([query])]
         took = time.perf_counter() - started
+        if len(job) > 1 and failure is not None:
+            noted(failure, f"{len(job)} queries were asked at once, {job[0].id!r} to {job[-1].id!r}")
         return [Answer(query, None, failure, took) for query in job]
 
     def _asked(self, job: Job) -> list[Results | DataError]:

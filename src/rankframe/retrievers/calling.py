@@ -23,6 +23,13 @@ _ID = ("query_id", "qid")
 _IDS = ("query_ids", "qids")
 _LIMIT = ("limit", "k", "top_k", "n_results", "topk", "num_results", "max_results", "size")
 
+# Words in the name of a required parameter that say whether it may be the query.
+_OF_TEXT = {"query", "question", "text", "prompt", "search", "term", "terms", "topic", "sentence", "message"}
+_OF_OTHERS = re.compile(
+    r"id|ids|vector|vectors|vec|embedding|embeddings|index|page|offset|start|number|count|collection|corpus|doc|docs|"
+    r"document|documents|filter|filters|client|session|user|path|folder|file|config|options|model|name"
+)
+
 _LISTS = {"list", "List", "Sequence", "Iterable", "Collection"}
 _VECTORS = re.compile(r"\b(float|int|ndarray|NDArray)\b")
 _USUAL_BATCH = 32
@@ -186,23 +193,37 @@ def _unnamed(parameters: Mapping[str, inspect.Parameter], required: Sequence[str
     kinds = {n: p.kind for n, p in parameters.items()}
     first = next((n for n in required if kinds[n] is not inspect.Parameter.KEYWORD_ONLY), None)
     if first is not None:
-        return first
+        return first if _may_be_text(parameters[first]) else None
     anything = next((n for n, kind in kinds.items() if kind is inspect.Parameter.VAR_POSITIONAL), None)
     if anything is not None:  # what stands before it would be given the first text
         return anything if next(iter(kinds)) == anything else None
     return required[0] if len(required) == 1 else None
 
 
+def _may_be_text(parameter: inspect.Parameter) -> bool:
+    """Whether a parameter with a name of its own may be the query: `doc_id`, `vector` and `page: int` are not."""
+    words = parameter.name.lower().split("_")
+    named = not _OF_TEXT.isdisjoint(words) or not any(map(_OF_OTHERS.fullmatch, words))
+    return named and _annotation(parameter) not in ("int", "float", "bool")
+
+
 def _counts(parameter: inspect.Parameter) -> bool:
-    """Whether a parameter may be a number of results: `k=1.2` and `size="large"` are not."""
-    return not isinstance(parameter.default, (bool, float, str))
+    """Whether a parameter may be a number of results: `k=1.2`, `size="large"` and `limit: str` are not."""
+    return not isinstance(parameter.default, (bool, float, str)) and _annotation(parameter) not in (
+        "str",
+        "bool",
+        "float",
+    )
+
+
+def _annotation(parameter: inspect.Parameter) -> str:
+    annotation = parameter.annotation
+    return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
 
 
 def _takes_lists(parameter: inspect.Parameter, name: str) -> bool:
     """Whether a query's parameter is annotated as one that takes a list of texts, and not one text as well."""
-    annotation = parameter.annotation
-    told = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
-    told = re.sub(r"^[\w.]*Optional\[(.*)\]$", r"\1", told.strip("'\""))
+    told = re.sub(r"^[\w.]*Optional\[(.*)\]$", r"\1", _annotation(parameter).strip("'\""))
     kinds = {kind.strip().rpartition(".")[2] for kind in re.sub(r"\[.*\]", "", told).split("|")} - {"None"}
     lists = bool(kinds) and kinds <= _LISTS
     if _VECTORS.search(told) and "str" not in told and (lists or kinds <= {"ndarray", "NDArray"}):

@@ -23,7 +23,7 @@ NAMES: dict[Collapse, tuple[str, ...]] = {"best": (*SOURCE, *OWN), "none": (*OWN
 
 _HOLDERS = ("segment", "node", "chunk", "document", "doc", "point")
 _METADATA = ("metadata", "meta", "payload", "_source", "entity")
-_KEY = "give key=, which takes a result and gives its id, as in key=lambda hit: hit.metadata['doc_id']"
+KEY = "give key=, which takes a result and gives its id, as in key=lambda hit: hit.metadata['doc_id']"
 _DEPTH = 2  # a hit holds a segment, and that perhaps its document
 
 
@@ -53,10 +53,12 @@ def recognised(item: Any, collapse: Collapse) -> Hit:
                     f"the {name} of the result {shown(item)} is a float, {found!r}: whole numbers turn into "
                     f"floats where one is missing (1 became 1.0); an id is text or a whole number"
                 )
+    if (doc := identity(lookup(item)("source"))) is not None:  # it has no other
+        return doc, _score(item, layers)
     told = "is no (id, score) pair" if isinstance(item, (tuple, list)) else "has no id"
     raise DataError(
         f"a result, a {type(item).__name__}, {told}: {shown(item)}; read are {', '.join(SOURCE)}, "
-        f"{', '.join(OWN[:4])}, on it or in its metadata; {_KEY}"
+        f"{', '.join(OWN[:4])}, on it or in its metadata; {KEY}"
     )
 
 
@@ -79,7 +81,10 @@ def keyed(item: Any, key: Callable[[Any], Any]) -> Hit:
 def _layers(item: Any, depth: int = 0) -> list[Layer]:
     """How to look things up on a result, in its metadata, and on what it holds: segment, node, chunk or document."""
     look = lookup(item)
-    found = [_unless_source(look), *(lookup(told) for name in _METADATA if isinstance(told := look(name), Mapping))]
+    found = [
+        look if depth else _unless_source(look),
+        *(lookup(told) for name in _METADATA if isinstance(told := look(name), Mapping)),
+    ]
     for name in _HOLDERS if depth < _DEPTH else ():
         held = look(name)
         if held is not None and identity(held) is None:

@@ -54,17 +54,17 @@ def retrieve(
         queries: query_id, text: whatever `read_queries` takes, or a `Beir`.
         limit: how many results to ask for. Longer answers are cut, iterators are read no further.
         key: takes a result and gives its id; of a mapping {id: score} it takes the pair, of a frame the row as a
-            mapping. Without it, ids and scores are recognised: ids, (id, score) pairs,
-            {id: score}, mappings and objects with `doc_id`, `id`, `source` and the like, on them, in their metadata, or
-            on the segment, node or document that they hold; frames with doc_id; what LangChain, LlamaIndex, Haystack,
-            Qdrant, Chroma and Elasticsearch answer.
+            mapping. Without it, ids and scores are recognised: ids, (id, score) pairs, {id: score}, mappings and
+            objects with `doc_id`, `id` and the like, on them, in their metadata (`source` too), or on the segment, node
+            or document that they hold; frames with doc_id; what LangChain, LlamaIndex, Haystack, Qdrant, Chroma and
+            Elasticsearch answer.
         collapse: "best" takes the id of the source document and keeps its best rank; "none" takes the id of the
             result itself (the chunk) before that of its source, and refuses one that comes twice.
         concurrency: how many calls may be under way at once.
-        batch_size: how many queries a call takes, for a retriever of batches; 32 where only its signature tells. Where
-            a batch raises, its queries are asked one by one, so that only those fail that must.
+        batch_size: how many queries a call takes, for a retriever of batches; 32 where only its signature tells.
         on_error: "raise" stops at the first query that fails; "record" logs it as failed and goes on.
-        retries: how often a call that raised is repeated.
+        retries: how often a call that raised is repeated. A batch that raises still is then asked query by query, so
+            that only those fail that must.
         wait: seconds before the first repetition, doubled before each further one.
         checkpoint: a Parquet file that keeps what is finished, from the first query on. The same call resumes there,
             also after the process was killed: finished queries are not asked again, failed ones and changed texts are.
