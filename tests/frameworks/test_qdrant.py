@@ -141,7 +141,7 @@ def test_one_point_is_no_list_of_them(client: QdrantClient) -> None:
 
 
 def test_a_client_itself_asks_for_more_than_a_query(client: QdrantClient) -> None:
-    with pytest.raises(rf.DataError, match=r"nothing says what its .* is given.*wrap it"):
+    with pytest.raises(rf.DataError, match=r"none of its parameters is the query.*wrap it"):
         rf.retrieve(client, QUERIES)
 
 
