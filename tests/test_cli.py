@@ -277,6 +277,15 @@ def test_retrieve_with_vectors_of_the_folder_and_of_another() -> None:
 
 
 @pytest.mark.usefixtures("here")
+def test_vectors_go_to_the_retriever_that_needs_them() -> None:
+    pl.DataFrame({"doc_id": ["a", "b"], "vector": [[1.0], [2.0]]}).write_parquet("other/corpus.parquet", mkdir=True)
+    pl.DataFrame({"query_id": ["q1", "q2"], "vector": [[1.0], [1.0]]}).write_parquet("other/queries.parquet")
+    both = ("--retriever", "tfidf", "--retriever", "dense", "--vectors", "other", "--metrics", "num_ret")
+    rows = json.loads(_printed("evaluate", "set", *both, "--format", "json"))
+    assert [(row["run_id"], row["value"]) for row in rows] == [("dense", 4.0), ("tfidf", 2.0)]
+
+
+@pytest.mark.usefixtures("here")
 def test_a_failed_query_of_a_written_retrieval_is_told_by_evaluate() -> None:
     def fails(query: str) -> list[str]:
         raise ConnectionError(query)
@@ -395,6 +404,7 @@ ERRORS: dict[str, tuple[Callable[[], object], list[str], str]] = {
         "1 grade already there",
     ),
     "no vectors": (lambda: None, ["evaluate", "set", "--retriever", "dense"], "set/vectors"),
+    "a folder as a run": (lambda: None, ["evaluate", "set", "--qrels", "set"], "a BEIR folder is no run"),
     "needless vectors": (
         lambda: None,
         ["evaluate", "set", "--retriever", "tfidf", "--vectors", "set"],

@@ -376,3 +376,10 @@ def test_the_ledger_says_nothing_more_of_queries_that_were_not_asked() -> None:
         report = rf.evaluate(found, qrels, metrics="ndcg@5", queries=["q1"])
     told = {reason: examples for _, reason, _, examples in report.ledger.iter_rows()}
     assert told == {"not_asked": ["q2", "q3", "q4"], "collapsed_below_cutoff": ["q1"]}
+
+
+def test_a_function_is_no_run_and_a_list_of_texts_no_queries() -> None:
+    with pytest.raises(rf.DataError, match=r"a function is a retriever; retrieve\(function, queries\) gives"):
+        rf.evaluate(lambda query: [query], {"q1": {"d1": 1}})
+    with pytest.raises(rf.DataError, match=r"a list of texts has no ids; name them, as in {'q1': 'red kite'}"):
+        rf.retrieve(lambda query: [query], ["red kite", "owl"])

@@ -144,7 +144,8 @@ def evaluate(
         names = list(dict.fromkeys(name.value for name in retriever))
         limit = checked_cutoff(100 if limit is None else limit, "limit")
         _warn_of_limit(limit, [metric.cutoff for metric in wanted])
-        scored = {name: _retrieved(name, folder, limit, vectors, queries) for name in names}
+        needed = {name: vectors if name == "dense" or "dense" not in names else None for name in names}
+        scored = {name: _retrieved(name, folder, limit, needed[name], queries) for name in names}
     elif limit is not None or vectors is not None:
         raise RankframeError("--limit and --vectors go with --retriever; runs are scored as they are")
     elif qrels is None:

@@ -102,6 +102,10 @@ def _one(holder: object, invalid: Invalid) -> Loaded:
         return loaded_retrieval(holder, only=_NEEDED)
     if isinstance(holder, (str, PathLike)) and (kept := load_retrieval(existing(holder))):
         return loaded_retrieval(kept[0], str(holder), _NEEDED)
+    if isinstance(holder, (str, PathLike)) and any(Path(holder).glob("corpus.*")):
+        raise DataError(f"{holder}: a BEIR folder is no run; a retriever makes one (--retriever bm25, or retrieve)")
+    if callable(holder):
+        raise DataError("run: a function is a retriever; retrieve(function, queries) gives what is evaluated")
     if isinstance(holder, (list, tuple)) and holder and not all(isinstance(row, Mapping) for row in holder):
         raise DataError(
             f"run: a list of {type(holder[0]).__name__}s is no run; name several, as in evaluate({{'a': first, 'b': "

@@ -189,7 +189,7 @@ def test_texts_are_asked_as_they_are() -> None:
         (pl.DataFrame({"query_id": ["q1"]}), "no column 'text'"),
         (pl.DataFrame({"query_id": [1.0], "text": ["a"]}), "'query_id' is Float64: ids are text"),
         ({"q1": None}, "no text: 'q1' holds None"),
-        (["red kite"], "a list holds no table"),
+        (["red kite"], "a list of texts has no ids"),
         (None, "a NoneType holds no table"),
     ],
     ids=["twice", "two twice", "null", "NaN", "no id", "no texts", "float ids", "None", "texts", "nothing"],

@@ -142,6 +142,8 @@ def _whole(name: str, value: object, least: int) -> None:
 
 def _texts(queries: object) -> pl.DataFrame:
     """query_id, text: every query once, each with its text."""
+    if isinstance(queries, (list, tuple)) and any(isinstance(query, str) for query in queries):
+        raise DataError(f"queries: a list of texts has no ids; name them, as in {{'q1': {queries[0]!r:.40}}}")
     try:
         loaded = load_texts(queries.queries if isinstance(queries, Beir) else queries, QUERIES)
     except DataError as error:
