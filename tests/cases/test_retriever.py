@@ -447,7 +447,7 @@ def test_no_event_loop_is_left_behind(way: Callable[[Searching], Any]) -> None:
             rf.retrieve(way(Engine({"second": ConnectionError("reset")})), THREE)
 
     asyncio.run(inside())
-    assert not [thread for thread in threading.enumerate() if thread.name == "rankframe-retrieve"]
+    assert not [thread for thread in threading.enumerate() if thread.name == "rankframe-asking"]
 
 
 # It has an error of its own.

@@ -16,8 +16,10 @@ from typing import Any
 import pytest
 
 import rankframe as rf
-from rankframe.retrievers import asking, checkpoint, retrieving
-from rankframe.retrievers.asking import Asker, Loop, asked
+from rankframe import asking
+from rankframe.asking import Loop, asked
+from rankframe.retrievers import checkpoint, retrieving
+from rankframe.retrievers.asking import Asker
 from rankframe.retrievers.calling import Query, caller
 from rankframe.retrievers.results import Reader
 
@@ -51,7 +53,7 @@ def kept_by(error: BaseException) -> list[str]:
 
 
 def threads() -> list[threading.Thread]:
-    return [thread for thread in threading.enumerate() if thread.name.startswith("rankframe-retrieve")]
+    return [thread for thread in threading.enumerate() if thread.name.startswith("rankframe-asking")]
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankframe as rf
-from rankframe.io import retrievals
+from rankframe.io import journal, retrievals
 from rankframe.retrievers import checkpoint as module
 
 QUERIES = {"q1": "red kite", "q2": "owl", "q3": "heron", "q4": "stork"}
@@ -96,7 +96,7 @@ def kill(monkeypatch: pytest.MonkeyPatch) -> Kill:
 
     def killed(path: Path, at: str, queries: Any = QUERIES, answers: dict[str, Any] | None = None) -> None:
         with monkeypatch.context() as patch:
-            patch.setattr(module.Checkpoint, "close", lambda self: self._file.close())
+            patch.setattr(module.Checkpoint, "close", lambda self: self._journal.close())
             with pytest.raises(Killed):
                 rf.retrieve(Engine(answers=answers, deadly=at), queries, checkpoint=path)
 
@@ -645,9 +645,9 @@ class Slow:
 
 
 def test_a_line_is_written_to_its_end(path: Path, monkeypatch: pytest.MonkeyPatch, kill: Kill) -> None:
-    claimed = module._claimed
+    claimed = journal._claimed
     with monkeypatch.context() as patch:
-        patch.setattr(module, "_claimed", lambda journal, path: Slow(claimed(journal, path)))
+        patch.setattr(journal, "_claimed", lambda path, name: Slow(claimed(path, name)))
         kill(path, "stork")
     engine = Engine()
     assert_same(whole(), rf.retrieve(engine, QUERIES, checkpoint=path))

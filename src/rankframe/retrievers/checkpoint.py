@@ -7,18 +7,18 @@ the Parquet file. A process that is killed loses only what was under way: the ne
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from rankframe.errors import DataError, warn
 from rankframe.frames.coerce import id_series
 from rankframe.frames.schemas import RUN
+from rankframe.io.journal import Journal
 from rankframe.io.retrievals import LOG, Retrieval, load_retrieval, without_own, write_retrieval
 from rankframe.retrievers.asking import Answer
 
@@ -160,23 +160,21 @@ class Checkpoint:
         self._told = dict(made)
         self._queries = queries
         self._records = Records()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._journal = path.with_name(f"{path.name}.journal.jsonl")
-        self._file = _claimed(self._journal, path)
+        self._journal = Journal(path.with_name(f"{path.name}.journal.jsonl"), f"checkpoint={str(path)!r}")
         try:
             if path.exists():
                 self._read_file()
             self._read_journal()
         except BaseException:
-            if not os.fstat(self._file.fileno()).st_size:
-                self._end_journal()
-            self._file.close()
+            if self._journal.is_empty:
+                self._journal.remove()
+            self._journal.close()
             raise
 
     def add(self, one: Record) -> None:
         """Keep one more answer; it is in the journal when this returns."""
         self._records.add(one)
-        self._append(one)
+        self._journal.append(one)
 
     def frames(self) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The run and the log of all that is kept, with `asked`; also of queries that are not asked now."""
@@ -187,21 +185,9 @@ class Checkpoint:
         try:
             run, log = (_placed(frame, self._queries) for frame in self.frames())
             write_retrieval(self._path, run, log, self._told)
-            self._end_journal()
+            self._journal.remove()
         finally:
-            self._file.close()
-
-    def _end_journal(self) -> None:
-        try:
-            self._journal.unlink()  # before it is closed: who opens it afterwards opens a new one
-        except PermissionError:  # Windows, where nobody else could have it
-            self._file.close()
-            self._journal.unlink()
-
-    def _append(self, value: object) -> None:
-        left = memoryview(json.dumps(value, ensure_ascii=False).encode() + b"\n")
-        while left:
-            left = left[self._file.write(left) :]
+            self._journal.close()
 
     def _read_file(self) -> None:
         found = load_retrieval(self._path)
@@ -228,11 +214,7 @@ class Checkpoint:
 
     def _read_journal(self) -> None:
         """The lines of a journal that an earlier process left; one that it could not end is taken off."""
-        self._file.seek(0)
-        content = self._file.read()
-        whole = content.rfind(b"\n") + 1
-        self._file.truncate(whole)
-        for number, line in enumerate(content[:whole].splitlines(), 1):
+        for number, line in self._journal.lines():
             try:
                 if number == 1:
                     self._compare(json.loads(line))
@@ -242,11 +224,11 @@ class Checkpoint:
                 raise
             except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
                 raise DataError(
-                    f"{self._journal}: line {number} is not what retrieve writes ({error!s:.80}); "
+                    f"{self._journal.path}: line {number} is not what retrieve writes ({error!s:.80}); "
                     + ("remove the file" if number == 1 else "without the line, its query is asked again")
                 ) from error
-        if not whole:
-            self._append(self._told)
+        if self._journal.is_empty:
+            self._journal.append(self._told)
 
     def _compare(self, told: Mapping[str, Any]) -> None:
         """Refuse answers that were made with other settings."""
@@ -280,31 +262,3 @@ def _read(line: Any) -> Record:
         raise ValueError(f"no answer: {line!r:.60}")
     "".join(texts).encode()  # a lone surrogate is no text
     return one
-
-
-def _claimed(journal: Path, path: Path) -> IO[bytes]:
-    """The journal, open; refused where another process is writing it, if the system can tell."""
-    while True:
-        file: IO[bytes] = journal.open("ab+", buffering=0)
-        try:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if _stands(file, journal):
-                return file
-        except BlockingIOError as error:
-            file.close()
-            raise DataError(
-                f"checkpoint={str(path)!r} is being written by another process; wait, or give another name"
-            ) from error
-        except (ImportError, OSError):  # Windows, and file systems without locks
-            return file
-        file.close()  # the other process ended, and took its journal away, while this one opened it
-
-
-def _stands(file: IO[bytes], path: Path) -> bool:
-    """Whether an open file is still the one of this path."""
-    try:
-        return os.path.samestat(os.fstat(file.fileno()), path.stat())
-    except FileNotFoundError:
-        return False

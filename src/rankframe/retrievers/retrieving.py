@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from rankframe.asking import Loop, asked, noted
 from rankframe.errors import DataError, counted, listed
 from rankframe.frames.checks import choice
 from rankframe.frames.schemas import QUERIES
@@ -22,7 +23,7 @@ from rankframe.io.beir import Beir
 from rankframe.io.readers import load_texts
 from rankframe.io.retrievals import Retrieval
 from rankframe.metrics.metric import checked_cutoff
-from rankframe.retrievers.asking import Answer, Asker, Loop, asked, noted
+from rankframe.retrievers.asking import Answer, Asker
 from rankframe.retrievers.calling import Query, caller, named
 from rankframe.retrievers.checkpoint import Checkpoint, Records, fingerprint, record, retrieval
 from rankframe.retrievers.hits import Collapse
