@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rankframe import evaluation as evaluation
     from rankframe import metrics as metrics
+    from rankframe import rag as rag
     from rankframe import retrievers as retrievers
     from rankframe.checking import check as check
     from rankframe.errors import DataError as DataError
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from rankframe.io.readers import scan_run as scan_run
     from rankframe.io.retrievals import Retrieval as Retrieval
     from rankframe.io.retrievals import read_retrieval as read_retrieval
+    from rankframe.io.samples import read_samples as read_samples
+    from rankframe.io.samples import scan_samples as scan_samples
     from rankframe.io.writers import write_corpus as write_corpus
     from rankframe.io.writers import write_pool as write_pool
     from rankframe.io.writers import write_qrels as write_qrels
@@ -40,6 +43,8 @@ if TYPE_CHECKING:
     from rankframe.metrics import Metric as Metric
     from rankframe.pooling import merge_judgments as merge_judgments
     from rankframe.pooling import pool as pool
+    from rankframe.rag.evaluating import evaluate_samples as evaluate_samples
+    from rankframe.rag.samples import samples_from_run as samples_from_run
     from rankframe.report import Report as Report
     from rankframe.report import read_report as read_report
     from rankframe.retrievers.retrieving import retrieve as retrieve
@@ -60,9 +65,12 @@ _HOMES = {
         "scan_run",
     ),
     "io.retrievals": ("Retrieval", "read_retrieval"),
+    "io.samples": ("read_samples", "scan_samples"),
     "io.writers": ("write_corpus", "write_pool", "write_qrels", "write_queries", "write_run"),
     "metrics": ("Metric",),
     "pooling": ("merge_judgments", "pool"),
+    "rag.evaluating": ("evaluate_samples",),
+    "rag.samples": ("samples_from_run",),
     "report": ("Report", "read_report"),
     "retrievers.retrieving": ("retrieve",),
     "scoring": ("evaluate",),
@@ -70,7 +78,7 @@ _HOMES = {
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __version__ = "0.1.0"
-_MODULES = ("evaluation", "metrics", "retrievers")
+_MODULES = ("evaluation", "metrics", "rag", "retrievers")
 __all__ = ["__version__", *_MODULES, *sorted(_HOME)]  # noqa: PLE0604  # names of the table above
 
 

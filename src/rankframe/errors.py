@@ -6,6 +6,10 @@ import difflib
 import sys
 import warnings
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
 
 EXAMPLES = 5
 """How many examples a message or a ledger row shows."""
@@ -25,6 +29,16 @@ class MetricError(RankframeError):
 
 class ExtraError(RankframeError, ImportError):
     """An optional dependency is missing; the message names the extra that installs it."""
+
+
+class GateError(RankframeError, AssertionError):
+    """A gate did not pass; the message is a table of what fell short.
+
+    Attributes:
+        table: all checks, passed and not, as the gate would have returned them.
+    """
+
+    table: pl.DataFrame
 
 
 class RankframeWarning(UserWarning):

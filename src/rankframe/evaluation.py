@@ -1,14 +1,14 @@
 """The documented dictionary API: the same names, signatures and values, over the frames of rankframe.
 
 A program that imports the documented module changes one import line. Dictionaries are turned into frames, evaluated by
-`retrieve` and `evaluate`, and turned back; no formula stands here.
+`retrieve`, `evaluate` and `evaluate_samples`, and turned back; no formula stands here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypedDict
 
 import polars as pl
 
@@ -26,21 +26,30 @@ from rankframe.metrics.scalar import (
     recall_at_k,
     reciprocal_rank,
 )
+from rankframe.metrics.texts_scalar import context_precision, context_recall, exact_match, token_f1
 from rankframe.retrievers.retrieving import retrieve
 from rankframe.scoring import evaluate
 
 __all__ = [
     "RETRIEVAL_METRICS",
     "Qrels",
+    "RagEvalReport",
+    "RagSample",
     "RetrievalEvalReport",
+    "as_ragas_dataset",
     "average_precision",
+    "context_precision",
+    "context_recall",
     "dcg_at_k",
+    "evaluate_rag",
     "evaluate_retrieval",
+    "exact_match",
     "ndcg_at_k",
     "precision_at_k",
     "read_beir",
     "recall_at_k",
     "reciprocal_rank",
+    "token_f1",
     "write_beir",
 ]
 
@@ -55,6 +64,8 @@ RETRIEVAL_METRICS: dict[str, Callable[[Sequence[str], Mapping[str, float], int],
     "recall": recall_at_k,
 }
 """The metrics of `evaluate_retrieval` by their short names, each as a function of one ranking."""
+
+_RAG_METRICS = ("exact_match", "token_f1", "context_recall", "context_precision", "non_empty_rate")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +133,7 @@ def evaluate_retrieval(
     (0.0, 0.5, 1)
     """
     cutoffs = _cutoffs(k_values)
-    names = [f"{name}@{k}" for name in _known(metrics) for k in cutoffs]
+    names = [f"{name}@{k}" for name in _known(metrics, list(RETRIEVAL_METRICS)) for k in cutoffs]
     judgments = load_qrels(qrels)
     judged = judgments.frame.filter(pl.col("relevance") > 0)["query_id"].unique(maintain_order=True)
     texts = load_texts(queries, QUERIES).frame
@@ -149,16 +160,16 @@ def _cutoffs(k_values: object) -> tuple[int, ...]:
     return tuple(sorted(set(map(checked_cutoff, given))))
 
 
-def _known(metrics: object) -> list[str]:
+def _known(metrics: object, valid: Sequence[str]) -> list[str]:
     """The names, each once."""
     names: list[Any] = (
         list(metrics) if isinstance(metrics, Iterable) and not isinstance(metrics, (str, bytes)) else [metrics]
     )
-    unknown = [name for name in names if not isinstance(name, str) or name not in RETRIEVAL_METRICS]
+    unknown = [name for name in names if not isinstance(name, str) or name not in valid]
     if unknown:
-        raise MetricError(f"unknown metric {unknown[0]!r}: {nearest(str(unknown[0]), list(RETRIEVAL_METRICS))}")
+        raise MetricError(f"unknown metric {unknown[0]!r}: {nearest(str(unknown[0]), valid)}")
     if not names:
-        raise MetricError(f"metrics is empty; valid: {', '.join(RETRIEVAL_METRICS)}")
+        raise MetricError(f"metrics is empty; valid: {', '.join(valid)}")
     return list(dict.fromkeys(names))
 
 
@@ -210,3 +221,96 @@ def write_beir(
         DataError: for what the files cannot hold, such as an id with a tab. No file is written then.
     """
     beir.write_beir(directory, corpus, queries, qrels)
+
+
+class RagSample(TypedDict, total=False):
+    """One question and what became of it, by the field names of Ragas; every key may be absent.
+
+    user_input: the question. response: the generated answer. retrieved_contexts: the texts that it was made from.
+    reference: the right answer. reference_contexts: the texts that hold it.
+    """
+
+    user_input: str
+    response: str
+    retrieved_contexts: list[str]
+    reference: str
+    reference_contexts: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class RagEvalReport:
+    """Scores of RAG samples.
+
+    metrics: metric -> mean over the samples that it applies to, 0.0 where there are none. coverage: metric -> how many
+    samples these are. n_samples: how many samples there are in all.
+
+    >>> RagEvalReport({"exact_match": 0.5}, {"exact_match": 4}, 6).coverage["exact_match"]
+    4
+    """
+
+    metrics: Mapping[str, float]
+    coverage: Mapping[str, int]
+    n_samples: int
+
+
+def evaluate_rag(
+    samples: Iterable[RagSample | Mapping[str, Any]], *, metrics: Sequence[str] = _RAG_METRICS
+) -> RagEvalReport:
+    """Score RAG samples by the metrics that need no LLM.
+
+    Args:
+        samples: mappings with the keys of `RagSample` and whatever else, or anything that `rankframe.evaluate_samples`
+            takes. An iterator is read once. A `reference` may be a list of references, of which the best counts.
+        metrics: of exact_match, token_f1, context_recall, context_precision and non_empty_rate, the share of the
+            samples that have a context. `rankframe.evaluate_samples` has more.
+
+    Returns:
+        A `RagEvalReport`. The first four skip samples without a reference; a missing response or context is none.
+
+    Raises:
+        MetricError: (a ValueError) for an unknown metric, before a sample is looked at.
+        DataError: (a ValueError) where there are no samples, and for input that cannot be read.
+
+    >>> samples = [
+    ...     {"user_input": "capital of France?", "response": "Paris", "reference": "Paris"},
+    ...     {"user_input": "2 + 2?", "response": "five", "reference": "four", "retrieved_contexts": ["2 + 2 is four."]},
+    ...     {"user_input": "And why?", "response": "It just is."},
+    ... ]
+    >>> report = evaluate_rag(samples, metrics=["exact_match", "non_empty_rate"])
+    >>> report.metrics["exact_match"], report.coverage["exact_match"], report.n_samples
+    (0.5, 2, 3)
+    """
+    from rankframe.rag.evaluating import evaluate_samples
+
+    names = _known(metrics, _RAG_METRICS)
+    if isinstance(samples, Iterator):
+        samples = list(samples)
+    if isinstance(samples, Sized) and len(samples) == 0:
+        raise DataError("samples is empty: there is nothing to score")
+    told = evaluate_samples(samples, metrics=names).to_dict()
+    if not told["n_samples"]:
+        raise DataError("samples is empty: there is nothing to score")
+    told["metrics"] = {name: 0.0 if value is None else value for name, value in told["metrics"].items()}
+    return RagEvalReport(told["metrics"], told["coverage"], told["n_samples"])
+
+
+def as_ragas_dataset(
+    samples: Iterable[RagSample | Mapping[str, Any]],
+    *,
+    references: Literal["error", "first"] = "error",
+    nulls: Literal["error", "empty"] = "error",
+) -> Any:
+    """The samples as a `ragas.EvaluationDataset`, for the metrics of Ragas with the LLM of your choice.
+
+    Args:
+        samples: as in `evaluate_rag`.
+        references: whether several references of a sample, of which Ragas holds one, are refused or the first is given.
+        nulls: whether None in a list of contexts, which Ragas does not take, is refused or becomes an empty text.
+
+    Raises:
+        ExtraError: (an ImportError) where Ragas is not installed; the message says how to install it.
+        DataError: (a ValueError) where there are no samples, and for what Ragas cannot hold.
+    """
+    from rankframe.rag import ragas_bridge
+
+    return ragas_bridge.as_ragas_dataset(samples, references=references, nulls=nulls)

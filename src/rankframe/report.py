@@ -1,9 +1,9 @@
-"""The report: scores per query, their summary, and a ledger of what was left out, all as frames."""
+"""The report: scores per query or sample, their summary, and a ledger of what was left out, all as frames."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from os import PathLike
@@ -12,29 +12,19 @@ from typing import Any
 
 import polars as pl
 
+from rankframe import gates
 from rankframe.errors import DataError, MetricError, counted, listed, nearest
 from rankframe.frames.coerce import collected, conform, table_frame
 from rankframe.frames.ledger import SCHEMA, extended, note
 from rankframe.frames.schemas import QUERIES, Column, Schema
+from rankframe.gates.labels import labelled
 from rankframe.metrics.conventions import CONVENTIONS
-from rankframe.metrics.metric import GMEAN_FLOOR, Aggregate
 from rankframe.metrics.names import parse
 from rankframe.rendering import aligned, html_table, number
+from rankframe.summaries import AGGREGATES, Measured, claims_of, covered, summarised
 
 _METADATA = "rankframe"
 FORMAT = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """A metric as a report holds it: the column of its values, and how it was asked for and put together."""
-
-    name: str
-    asked: str
-    aggregate: Aggregate = "mean"
-    range: tuple[float | None, float | None] | None = None
-    definition: str | None = None
-    cutoff: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +34,8 @@ class Report:
     Attributes:
         scores: a row per run and judged query: run_id, query_id, status String (`ok`, `missing`, `failed`,
             `no_relevant`, `not_asked`), n_ret, n_rel, n_judged Int64, then a Float64 column per metric; null where
-            the query is left out. Sorted by run_id and query_id. Joined metadata stands behind.
+            the query is left out. Sorted by run_id and query_id. Or a row per run and sample, as `evaluate_samples`
+            tells. Joined metadata stands behind.
         ledger: run_id, reason String, count Int64, examples List(String): what was left out and why.
         metrics: what the metric columns are.
         options: convention, options, inputs and versions that made the scores.
@@ -65,7 +56,15 @@ class Report:
     @property
     def per_query(self) -> pl.DataFrame:
         """`scores`, under the name of its unit."""
-        if self.unit != "query":
+        return self._per("query")
+
+    @property
+    def per_sample(self) -> pl.DataFrame:
+        """`scores`, under the name of its unit."""
+        return self._per("sample")
+
+    def _per(self, unit: str) -> pl.DataFrame:
+        if self.unit != unit:
             raise AttributeError(f"this report is per {self.unit}; see .scores")
         return self.scores
 
@@ -76,44 +75,14 @@ class Report:
 
     @cached_property
     def summary(self) -> pl.DataFrame:
-        """Every metric of every run, put together over the scored queries.
+        """Every metric of every run, put together over the scored queries or samples.
 
-        Columns: run_id, metric, aggregate String, value, std (of the sample), median Float64, n (scored queries),
-        n_missing (of them: not in the run), n_null (left out), n_failed Int64. `value` is null where n is 0.
+        Columns: run_id, metric, aggregate String, value, std (of the sample), median Float64, n (scored queries or
+        samples), n_missing (of them: not in the run), n_null (without a value), n_failed (whose retrieval or judge
+        failed) Int64. `value` is null where n is 0. All metrics of a report share one population of queries; of
+        samples each has its own.
         """
-        by_aggregate = {
-            aggregate: list(dict.fromkeys(m.name for m in self.metrics if m.aggregate == aggregate))
-            for aggregate in dict.fromkeys(metric.aggregate for metric in self.metrics)
-        }
-        counted_in = pl.col(self.metrics[0].name).is_not_null()  # one population for all metrics of a report
-        grouped = (
-            self.scores.lazy()
-            .group_by("run_id", maintain_order=True)
-            .agg(
-                *(_AGGREGATES[a](pl.col(names)).name.suffix(f" {a}") for a, names in by_aggregate.items()),
-                pl.col({metric.name for metric in self.metrics}).std().name.suffix(" std"),
-                pl.col({metric.name for metric in self.metrics}).median().name.suffix(" median"),
-                counted_in.sum().alias("n"),
-                (counted_in & (pl.col("status") == "missing")).sum().alias("n_missing"),
-                (~counted_in).sum().alias("n_null"),
-                (pl.col("status") == "failed").sum().alias("n_failed"),
-            )
-            .collect()
-        )
-        rows = [
-            (
-                row["run_id"],
-                metric.name,
-                metric.aggregate,
-                row[f"{metric.name} {metric.aggregate}"] if row["n"] else None,
-                row[f"{metric.name} std"],
-                row[f"{metric.name} median"],
-                *(row[count] for count in ("n", "n_missing", "n_null", "n_failed")),
-            )
-            for row in grouped.iter_rows(named=True)
-            for metric in self.metrics
-        ]
-        return pl.DataFrame(rows, schema=_SUMMARY, orient="row")
+        return summarised(self.scores, self.metrics, self.unit)
 
     @cached_property
     def long(self) -> pl.DataFrame:
@@ -130,29 +99,28 @@ class Report:
         Raises:
             DataError: for a metric or run that the report does not have, or several runs and none named.
         """
-        found = (
-            [m for label, m in zip(self._labels, self.metrics, strict=True) if metric == label]
-            or self._parsed(metric)
-            or [m for m in self.metrics if metric in (m.name, m.asked)]
-        )
-        if not found:
+        found = self._meant(metric)
+        if found is None:
             raise DataError(f"no metric {metric!r} in this report: {nearest(metric, self._labels)}")
-        row = self.summary.filter(run_id=self._run(run_id), metric=found[0].name, aggregate=found[0].aggregate)
+        row = self.summary.filter(run_id=self._run(run_id), metric=found.name, aggregate=found.aggregate)
         value = row["value"][0]
         return float("nan") if value is None else float(value)
 
     @cached_property
     def _labels(self) -> list[str]:
         """What each metric is called beside the others: its name, and how it is put together where that is unusual."""
-        return [m.name if m.aggregate == self._usual(m.name) else f"{m.name} ({m.aggregate})" for m in self.metrics]
+        return list(labelled((metric.name, metric.aggregate) for metric in self.metrics).values())
 
-    def _usual(self, name: str) -> Aggregate:
-        """How the metric of this name is put together where nothing else is said."""
-        try:
-            return parse(name).aggregate
-        except MetricError:  # the caller's own
-            there = {metric.aggregate for metric in self.metrics if metric.name == name}
-            return "sum" if "sum" in there and "mean" not in there else "mean"
+    def _meant(self, metric: str) -> Measured | None:
+        """The metric that a caller means by a label, a name of another tool, or the name it was asked for."""
+        if metric in self._labels:
+            return self.metrics[self._labels.index(metric)]
+        asked = [m for m in self.metrics if metric in (m.name, m.asked)]
+        return next(iter(self._parsed(metric) or asked), None)
+
+    def _label(self, metric: str) -> str | None:
+        found = self._meant(metric)
+        return None if found is None else self._labels[self.metrics.index(found)]
 
     def _parsed(self, metric: str) -> list[Measured]:
         """The metrics that a name of another tool stands for."""
@@ -230,25 +198,102 @@ class Report:
         return right
 
     def to_dict(self, run_id: str | None = None) -> dict[str, Any]:
-        """One run as the documented dictionary: metrics, per_query, n_queries, k_values.
+        """One run as the documented dictionary.
 
-        `metrics` maps a metric's name to its summary value, `per_query` a query id to the same of that query;
-        queries that were left out are in neither. A metric that is put together in another way than its name says has
-        that behind it: `map (gmean)`.
+        Of queries: `metrics` maps a metric's name to its summary value, `per_query` a query id to the same of that
+        query; queries that were left out are in neither; `n_queries` and `k_values`. Of samples: `metrics` likewise
+        (None where it applies to no sample), `coverage` maps a metric's name to the number of samples with a value;
+        `n_samples`. A metric that is put together in another way than its name says has that behind it: `map (gmean)`.
 
         Raises:
             DataError: for a run that the report does not have, or several runs and none named.
         """
         run = self._run(run_id)
-        names = list(dict.fromkeys(metric.name for metric in self.metrics))
-        scored = self.scores.filter(pl.col("run_id") == run).filter(pl.any_horizontal(pl.col(names).is_not_null()))
         summary = self.summary.filter(run_id=run)
+        metrics = dict(zip(self._labels, summary["value"], strict=True))
+        rows = self.scores.filter(pl.col("run_id") == run)
+        if self.unit == "sample":
+            coverage = dict(zip(self._labels, summary["n"], strict=True))
+            return {"metrics": metrics, "coverage": coverage, "n_samples": rows.height}
+        names = list(dict.fromkeys(metric.name for metric in self.metrics))
+        scored = rows.filter(pl.any_horizontal(pl.col(names).is_not_null()))
         return {
-            "metrics": dict(zip(self._labels, summary["value"], strict=True)),
+            "metrics": metrics,
             "per_query": dict(zip(scored[self.key], scored.select(names).iter_rows(named=True), strict=True)),
             "n_queries": scored.height,
             "k_values": tuple(sorted({metric.cutoff for metric in self.metrics if metric.cutoff is not None})),
         }
+
+    @cached_property
+    def claims(self) -> pl.DataFrame:
+        """Every claim that a judge found, beside every context that it was held against.
+
+        So hallucination, citation and noise figures are group-bys. One row with a null context where a claim was held
+        against none; no rows where nothing was judged claim by claim.
+
+        Columns: run_id, sample_id, metric String, claim Int64 (its number in the sample, from 1), text String (null
+        where the judge only counted it), of String ("response" or "reference"), supported Boolean (by any context),
+        correct Boolean (whether response and reference agree on it; null where that was not asked), reason String,
+        context Int64 (its place, from 1), context_id String, supports Boolean (whether this context supports it),
+        cited Boolean (whether the claim cites this context).
+        """
+        return claims_of(self.scores, [metric.name for metric in self.metrics])
+
+    def bands(self, table: Mapping[str, Sequence[float]] | None = None) -> pl.DataFrame:
+        """How good the values are in words: poor, acceptable, good or excellent, for metrics that have bands.
+
+        Args:
+            table: metric -> three ascending edges; `rankframe.gates.BANDS` unless given.
+
+        Returns:
+            run_id, metric String, value Float64, band String (null where there is no value), n Int64.
+        """
+        return gates.bands(self.summary, table)
+
+    def gate(
+        self,
+        thresholds: Mapping[str, float | str] | str | None = None,
+        *,
+        min_coverage: float = 1.0,
+        baseline: Report | None = None,
+        max_drop: float | Mapping[str, float] = 0.0,
+    ) -> pl.DataFrame:
+        """Hold the report against thresholds, a baseline, or both; a plain call is an assertion in a test.
+
+        Args:
+            thresholds: metric -> the lowest value that passes, or a comparison such as "> 0.9"; or the name of a
+                preset in `rankframe.gates.GATES`.
+            min_coverage: share of the queries or samples that must have been answered and scored. Those that count as
+                0 without an answer are not covered.
+            baseline: an earlier report; every run and metric of it must be there, over what both reports score.
+            max_drop: by how much a value may fall below the baseline's.
+
+        Returns:
+            A row per run and check: see `rankframe.gates`.
+
+        Raises:
+            GateError: (an AssertionError too) with a table of what fell short.
+            DataError, MetricError: for thresholds or options that mean nothing, or when there is nothing to check.
+        """
+        if thresholds is None and baseline is None:
+            raise DataError('a gate needs thresholds, as in report.gate({"faithfulness": 0.9}), or baseline=')
+        if baseline is not None and baseline.unit != self.unit:
+            raise DataError(
+                f"the baseline is per {baseline.unit} and this report per {self.unit}; they cannot be compared"
+            )
+        options: dict[str, Any] = {"min_coverage": min_coverage, "find": self._label}
+        tables = []
+        if thresholds is not None:
+            tables.append(gates.checked(self.summary, self._coverage, thresholds, **options))
+        if baseline is not None:
+            now, then = self.scores, baseline.scores
+            options |= {"max_drop": max_drop, "new_metrics": self.metrics}
+            tables.append(gates.regressions(now, then, baseline.metrics, self.key, **options))
+        return gates.require(pl.concat(tables, how="diagonal"))
+
+    @property
+    def _coverage(self) -> pl.DataFrame:
+        return covered(self.scores, self.metrics, self.unit)
 
     def write_parquet(self, path: str | PathLike[str]) -> None:
         """Write the scores as one Parquet file; ledger, metrics and options stand in its metadata.
@@ -273,18 +318,27 @@ class Report:
             ) from error
 
     def table(self, digits: int = 4) -> list[list[str]]:
-        """The summary as text: a header, then a row per metric with a column per run."""
-        by_run = {run: frame["value"].to_list() for (run,), frame in self.summary.group_by(["run_id"])}
+        """The summary as text: a header, then a row per metric with a column per run.
+
+        Where a metric has a value for some of the samples only, their number stands behind it.
+        """
+        by_run = {run: frame.rows(named=True) for (run,), frame in self.summary.group_by(["run_id"])}
         header = ["metric", *self.runs]
         rows = [
-            [label, *(number(by_run[run][i], digits, whole=metric.aggregate == "sum") for run in self.runs)]
-            for i, (label, metric) in enumerate(zip(self._labels, self.metrics, strict=True))
+            [label, *(self._cell(by_run[run][i], digits) for run in self.runs)] for i, label in enumerate(self._labels)
         ]
         return [header, *rows]
 
+    def _cell(self, row: Mapping[str, Any], digits: int) -> str:
+        value = number(row["value"], digits, whole=row["aggregate"] == "sum")
+        return f"{value} (n={row['n']:,})" if self.unit == "sample" and row["n_null"] else value
+
     def counts(self) -> list[str]:
-        """What the numbers are over, in words: scored queries, and every row of the ledger."""
-        scored = dict(self.summary.select("run_id", "n").iter_rows())
+        """What the numbers are over, in words: scored queries or samples, and every row of the ledger."""
+        if self.unit == "sample":
+            scored = dict(self.scores.group_by("run_id", maintain_order=True).len().iter_rows())
+        else:
+            scored = dict(self.summary.select("run_id", "n").iter_rows())
         numbers = set(scored.values())
         over = (
             counted(numbers.pop(), self.unit)
@@ -307,28 +361,6 @@ class Report:
     def _repr_html_(self) -> str:
         over, *left_out = self.counts()
         return html_table(self.table(), over, left_out)
-
-
-_AGGREGATES: dict[Aggregate, Callable[[pl.Expr], pl.Expr]] = {
-    "mean": lambda values: values.mean(),
-    "sum": lambda values: values.sum(),
-    "gmean": lambda values: values.clip(lower_bound=GMEAN_FLOOR).log().mean().exp(),
-}
-
-_SUMMARY = pl.Schema(
-    {
-        "run_id": pl.String,
-        "metric": pl.String,
-        "aggregate": pl.String,
-        "value": pl.Float64,
-        "std": pl.Float64,
-        "median": pl.Float64,
-        "n": pl.Int64,
-        "n_missing": pl.Int64,
-        "n_null": pl.Int64,
-        "n_failed": pl.Int64,
-    }
-)
 
 
 def read_report(path: str | PathLike[str]) -> Report:
@@ -375,7 +407,7 @@ def _retold(told: Mapping[str, Any], scores: pl.DataFrame) -> Report:
         unit=told["unit"],
     )
     lacking = {"run_id", report.key, "status", *(metric.name for metric in metrics)} - set(scores.columns)
-    unknown = {metric.aggregate for metric in metrics} - set(_AGGREGATES)
+    unknown = {metric.aggregate for metric in metrics} - set(AGGREGATES)
     if lacking or unknown or not metrics:
         raise LookupError(*sorted(lacking | unknown))
     return report

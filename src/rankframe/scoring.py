@@ -23,7 +23,8 @@ from rankframe.metrics.names import DEFAULT, resolve
 from rankframe.metrics.rows import GROUP, Rows
 from rankframe.ranking import Judgments, Population, Ranking, judge, judged_ranking, rank_run
 from rankframe.ranking.population import STATUSES, Covered
-from rankframe.report import Measured, Report
+from rankframe.report import Report
+from rankframe.summaries import Measured
 
 if TYPE_CHECKING:
     import numpy as np
@@ -136,7 +137,7 @@ def evaluate(
     covered = [found[name] for name in sorted(found)]
     notes.extend(said for ranking, cover in covered for said in (*ranking.notes, *cover.notes))
     scores = _scores(judgments, covered, bound)
-    _check_ranges(scores, bound)
+    check_ranges(scores, bound)
     return Report(
         scores=scores,
         ledger=ledger_frame(notes),
@@ -283,7 +284,8 @@ def _absent_documents(judgments: Judgments, corpus: Loaded) -> list[Note]:
     return [*corpus.notes, note("not_in_corpus", absent.to_list())]
 
 
-def _check_ranges(scores: pl.DataFrame, metrics: Sequence[Metric]) -> None:
+def check_ranges(scores: pl.DataFrame, metrics: Sequence[Metric], key: str = "query_id") -> None:
+    """Refuse scores of a caller's own metric outside of the range that it declares."""
     for metric in metrics:
         if isinstance(metric, BuiltIn) or metric.range is None:
             continue
@@ -294,9 +296,7 @@ def _check_ranges(scores: pl.DataFrame, metrics: Sequence[Metric]) -> None:
             | (value > high + _TOLERANCE if high is not None else False)
         )
         if outside.height:
-            told = [
-                f"{query}: {score:g}" for query, score in outside.select("query_id", metric.name).head(3).iter_rows()
-            ]
+            told = [f"{query}: {score:g}" for query, score in outside.select(key, metric.name).head(3).iter_rows()]
             raise MetricError(
                 f"metric {metric.name!r} gives values outside of its range {metric.range}: {', '.join(told)}"
             )

@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import polars as pl
 
 from rankframe.errors import EXAMPLES, DataError, counted, listed
+from rankframe.frames.cells import TEXTS, cells
 from rankframe.frames.schemas import Column, Schema
 
 Frame = pl.DataFrame | pl.LazyFrame
@@ -108,7 +109,8 @@ def conform(frame: Frame, schema: Schema, where: str, columns: Mapping[str, str]
         frame = frame.rename(renames)
         present = frame.collect_schema()
     known = [column for column in schema.columns if column.name in present]
-    casts = [cast for column in known if (cast := _cast(column, present[column.name], where)) is not None]
+    key = schema.key if schema.key in present else ""
+    casts = [cast for column in known if (cast := _cast(column, present[column.name], where, key)) is not None]
     if casts:
         frame = collected_like(frame, frame.lazy().with_columns(casts))
     first = [column.name for column in known if column.leads]
@@ -129,8 +131,12 @@ def scored_by_rank(frame: Frame, columns: Mapping[str, str] | None, where: str) 
     return collected_like(frame, frame.lazy().with_columns(score=-rank))
 
 
-def _cast(column: Column, dtype: pl.DataType, where: str) -> pl.Expr | None:
+def _cast(column: Column, dtype: pl.DataType, where: str, key: str) -> pl.Expr | None:
     """The expression that turns a column into its kind, None where it is so already."""
+    if column.kind == "any":
+        return None
+    if column.kind in ("texts", "ids"):
+        return list_cast(column, dtype, where, key)
     target = pl.Float64() if column.kind == "number" else pl.String()
     if dtype == target:
         return None
@@ -151,6 +157,29 @@ def _cast(column: Column, dtype: pl.DataType, where: str) -> pl.Expr | None:
     if dtype.is_integer() or isinstance(dtype, (pl.Categorical, pl.Enum)):
         return col.cast(target)
     raise DataError(f"{where}: {column.name!r} is {dtype}, which is not text; cast it to text before")
+
+
+def list_cast(column: Column, dtype: pl.DataType, where: str, key: str, lists: str | None = None) -> pl.Expr | None:
+    """The expression that turns a column into List(String), None where it is so already.
+
+    Text in place of a list is decoded as `lists` says, and refused without it; the column `key` names the rows then.
+    """
+    if dtype == TEXTS:
+        return None
+    inner = dtype.inner if isinstance(dtype, (pl.List, pl.Array)) else None
+    whole = column.kind == "ids" and isinstance(inner, pl.DataType) and inner.is_integer()
+    if dtype == pl.Null or whole or isinstance(inner, (pl.String, pl.Null, pl.Categorical, pl.Enum)):
+        return pl.col(column.name).cast(TEXTS)
+
+    def read(rows: pl.Series) -> pl.Series:
+        fields = rows.struct.unnest()
+        keys = fields[key].to_list() if key else None
+        return cells(
+            column, fields[column.name].to_list(), where, keys=keys, noun=key.removesuffix("_id") or "row", lists=lists
+        )
+
+    parts = [pl.col(column.name), *([pl.col(key)] if key else [])]
+    return pl.struct(parts).map_batches(read, return_dtype=TEXTS).alias(column.name)
 
 
 def _exact(name: str, where: str) -> pl.Expr:

@@ -33,6 +33,15 @@ REASONS: dict[str, str] = {
     "without_metadata": "scored id for which joined metadata has no row",
     "metadata_without_scores": "id of joined metadata that was not scored",
     "repeated_id": "id that several documents or queries share",
+    "no_reference": "sample without a reference, which metrics that need one leave out",
+    "empty_reference": "sample of which a reference has no word left after normalisation",
+    "no_response": "sample without a response, which scores 0 where there is a reference",
+    "no_contexts": "sample without a retrieved context",
+    "no_claims": "sample in whose response a judge found no claim",
+    "missing_input": "sample that lacks what a metric needs",
+    "judge_refused": "sample that a judge refused to judge",
+    "judge_unread": "sample about which a judge's reply could not be read",
+    "judge_failed": "sample for which asking a judge failed",
     "empty_text": "document or query whose text is empty",
 }
 """Every reason that a ledger row can give, with what it counts."""

@@ -8,7 +8,7 @@ from typing import Literal
 
 from rankframe.errors import DataError, listed
 
-Kind = Literal["id", "number", "text"]
+Kind = Literal["id", "number", "text", "ids", "texts", "any"]
 
 _MARKS = {",": "commas separate here: format='csv'; ", ";": "semicolons separate here, CSV is read with commas; "}
 """What the only column of a frame says by its name, if it was the whole header of a file."""
@@ -16,7 +16,10 @@ _MARKS = {",": "commas separate here: format='csv'; ", ";": "semicolons separate
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: ids are compared as text, numbers are Float64, text is String."""
+    """One column: ids are compared as text, numbers are Float64, text is String.
+
+    Lists of texts or of ids are List(String); "any" is kept as it is.
+    """
 
     name: str
     kind: Kind
@@ -32,10 +35,15 @@ class Schema:
     name: str
     columns: tuple[Column, ...]
     label: str = ""
+    key: str = ""  # the column by whose ids messages name rows
+
+    def column(self, name: str) -> Column | None:
+        """The known column of this name."""
+        return next((column for column in self.columns if column.name == name), None)
 
     def text_names(self, columns: Mapping[str, str] | None = None) -> set[str]:
         """Every name under which an id or a text of this schema may stand."""
-        texts = [column for column in self.columns if column.kind != "number"]
+        texts = [column for column in self.columns if column.kind in ("id", "text")]
         named = {mine for mine, ours in (columns or {}).items() if ours in {column.name for column in texts}}
         return named | {name for column in texts for name in (column.name, *column.aliases)}
 
@@ -129,4 +137,28 @@ POOL = Schema(
         Column("relevance", "number", ("label", "rel"), leads=False),  # a score is that of a run
     ),
     "pool",
+)
+SAMPLES = Schema(
+    "samples",
+    (
+        Column("run_id", "id", required=False),
+        Column("sample_id", "id", ("id", "_id", "sample-id"), required=False),
+        Column("user_input", "text", required=False),
+        Column("response", "text", required=False),
+        Column("reference", "text", required=False),
+        Column("references", "texts", required=False),
+        Column("retrieved_contexts", "texts", required=False),
+        Column("reference_contexts", "texts", required=False),
+        Column("retrieved_context_ids", "ids", required=False),
+        Column("reference_context_ids", "ids", required=False),
+        Column("multi_responses", "texts", required=False),
+        Column("rubrics", "any", required=False),
+        Column("persona_name", "text", required=False),
+        Column("query_style", "text", required=False),
+        Column("query_length", "text", required=False),
+        Column("query_id", "id", required=False),
+        Column("ground_truth_sources", "texts", required=False),
+    ),
+    "samples",
+    key="sample_id",
 )

@@ -42,6 +42,15 @@ class Journal:
         self._file.truncate(whole)
         yield from enumerate(content[:whole].splitlines(), 1)
 
+    def begins_with(self) -> object:
+        """The value of the first line, None where it is no JSON or was never ended."""
+        self._file.seek(0)
+        line = self._file.readline()
+        try:
+            return json.loads(line) if line.endswith(b"\n") else None
+        except (ValueError, RecursionError):
+            return None
+
     @property
     def is_empty(self) -> bool:
         """Whether nothing is in the file."""

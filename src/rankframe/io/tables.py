@@ -151,6 +151,12 @@ def _needs_care(content: bytes, texts: Collection[str]) -> bool:
 
 
 def _by_line(path: Path, texts: Collection[str], invalid: Invalid) -> tuple[pl.DataFrame, list[Note]]:
+    records, notes = read_records(path, invalid)
+    return record_frame(records, str(path), texts), notes
+
+
+def read_records(path: Path, invalid: Invalid) -> tuple[list[dict[str, Any]], list[Note]]:
+    """The objects of a file of one JSON object per line, as Python values; lines without one as in `read_jsonl`."""
     records, wrong = [], []
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if not line.strip():
@@ -174,5 +180,4 @@ def _by_line(path: Path, texts: Collection[str], invalid: Invalid) -> tuple[pl.D
             f"{path}: {counted(len(wrong), 'line')} without a JSON object: {told}{more}; a download may have broken "
             f'off; invalid="drop" leaves such lines out and counts them'
         )
-    notes = [note("invalid_dropped", [f"line {number}" for number, _ in wrong])] if wrong else []
-    return record_frame(records, str(path), texts), notes
+    return records, [note("invalid_dropped", [f"line {number}" for number, _ in wrong])] if wrong else []

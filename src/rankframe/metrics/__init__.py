@@ -1,8 +1,25 @@
-"""Retrieval metrics as Polars expressions, their names, and the documented functions of one ranking."""
+"""Metrics of rankings and of RAG samples as Polars expressions, their names, and the functions of one ranking."""
 
 from rankframe.metrics.conventions import CONVENTIONS, Convention
+from rankframe.metrics.lexical import (
+    bleu,
+    chrf,
+    citation_precision,
+    citation_recall,
+    contains_answer,
+    context_id_precision,
+    context_id_recall,
+    context_precision,
+    context_recall,
+    exact_match,
+    lexical_faithfulness,
+    non_empty_rate,
+    rouge_l,
+    tfidf_answer_relevance,
+    token_f1,
+)
 from rankframe.metrics.metric import REGISTRY, Family, Metric
-from rankframe.metrics.names import DEFAULT, parse
+from rankframe.metrics.names import DEFAULT, DEFAULT_OF_SAMPLES, parse
 from rankframe.metrics.retrieval import (
     bpref,
     capped_recall,
@@ -40,27 +57,40 @@ from rankframe.metrics.table import metric_table
 __all__ = [
     "CONVENTIONS",
     "DEFAULT",
+    "DEFAULT_OF_SAMPLES",
     "REGISTRY",
     "Convention",
     "Family",
     "Metric",
     "average_precision",
+    "bleu",
     "bpref",
     "capped_recall",
+    "chrf",
+    "citation_precision",
+    "citation_recall",
+    "contains_answer",
+    "context_id_precision",
+    "context_id_recall",
+    "context_precision",
+    "context_recall",
     "dcg",
     "dcg_at_k",
     "err",
+    "exact_match",
     "f1",
     "infap",
     "iprec",
     "iprec_11pt",
     "judged",
+    "lexical_faithfulness",
     "map",
     "metric_table",
     "mrr",
     "ndcg",
     "ndcg_at_k",
     "nerr",
+    "non_empty_rate",
     "num_rel",
     "num_rel_ret",
     "num_ret",
@@ -72,6 +102,9 @@ __all__ = [
     "recall",
     "recall_at_k",
     "reciprocal_rank",
+    "rouge_l",
     "success",
+    "tfidf_answer_relevance",
+    "token_f1",
     "unjudged",
 ]

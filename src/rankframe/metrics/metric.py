@@ -11,7 +11,7 @@ import math
 import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 import polars as pl
 
@@ -19,7 +19,11 @@ from rankframe.errors import MetricError, nearest
 from rankframe.metrics.grammar import Value, canonical, is_text
 from rankframe.metrics.rows import Rows
 
+if TYPE_CHECKING:
+    from rankframe.metrics.texts import Texts
+
 Aggregate = Literal["mean", "gmean", "sum"]
+Unit = Literal["query", "sample"]
 
 GMEAN_FLOOR = 1e-5
 """The geometric mean counts smaller values as this, as trec_eval does."""
@@ -101,8 +105,13 @@ class Metric:
         """The expression over the columns of the judged ranking, for one group per (run, query)."""
         return self._expr
 
-    def expression(self, rows: Rows) -> pl.Expr:  # noqa: ARG002  # built-in metrics take theirs from it
-        """The expression over the judged ranking and the row columns that `rows` collects."""
+    @property
+    def unit(self) -> Unit | None:
+        """What the metric scores, "query" or "sample"; None where its expression may stand over either."""
+        return None
+
+    def expression(self, rows: Rows | Texts) -> pl.Expr:  # noqa: ARG002  # built-in metrics take theirs from it
+        """The expression over the judged ranking, or samples, and the columns that `rows` collects."""
         return self._expr
 
     def bound(self, max_grade: float) -> Metric:  # noqa: ARG002  # built-in metrics may depend on it
@@ -150,10 +159,16 @@ class BuiltIn(Metric):
         self.range = family.range
         self.empty = 0.0
         self.aggregate = aggregate
-        self._made: tuple[pl.Expr, Rows] | None = None
+        self._made: tuple[pl.Expr, Rows | Texts] | None = None
+
+    @property
+    def unit(self) -> Unit:
+        return self.family.unit
 
     @property
     def expr(self) -> pl.Expr:
+        if self.unit == "sample":
+            return pl.struct(pl.all()).map_batches(self._of_samples, return_dtype=pl.Float64).alias(self.name)
         if self._unbound:
             raise MetricError(
                 f"{self.name} depends on the largest grade of the judgments; name it, as in "
@@ -161,19 +176,27 @@ class BuiltIn(Metric):
             )
         return self.expression(Rows(inline=True))
 
-    def expression(self, rows: Rows) -> pl.Expr:
-        if rows.inline:
+    def expression(self, rows: Rows | Texts) -> pl.Expr:
+        if isinstance(rows, Rows) and rows.inline:
             return self._formula(rows)
         if self._made is None:  # made once: on small input, making expressions costs as much as running them
-            own = Rows()
+            own = type(rows)()
             self._made = self._formula(own), own
         expr, own = self._made
-        rows.include(own)
+        rows.include(own)  # type: ignore[arg-type]  # of the same type: a metric has one unit
         return expr
 
-    def _formula(self, rows: Rows) -> pl.Expr:
+    def _of_samples(self, samples: pl.Series) -> pl.Series:
+        """The metric of samples that stand in a struct."""
+        from rankframe.metrics.texts import Texts
+
+        texts = Texts()
+        expr = self.expression(texts)
+        return texts.add_to(samples.struct.unnest()).select(expr.cast(pl.Float64).alias(self.name))[self.name]
+
+    def _formula(self, rows: Rows | Texts) -> pl.Expr:
         arguments: dict[str, Any] = dict(self.parameters)
-        if arguments.pop("judged_only", False):
+        if arguments.pop("judged_only", False) and isinstance(rows, Rows):
             rows = rows.condensed()
         if self.family.has_cutoff:
             arguments["k"] = self.k
@@ -226,6 +249,11 @@ class Family:
     needs_cutoff: bool | str
     """Whether a cutoff must be given: always, or only where the parameter `over` has this value."""
     aggregate: Aggregate
+    unit: Unit = "query"
+    needs: tuple[str, ...] = ()
+    """The columns of samples that it reads."""
+    extra: str | None = None
+    """The extra that installs what it needs."""
 
     def __reduce__(self) -> tuple[Callable[[str], Family], tuple[str]]:
         return _registered, (self.name,)
@@ -356,6 +384,9 @@ def family(
     example: str,
     needs_cutoff: bool | str = False,
     aggregate: Aggregate = "mean",
+    unit: Unit = "query",
+    needs: tuple[str, ...] = (),
+    extra: str | None = None,
 ) -> Callable[[Callable[..., pl.Expr]], Family]:
     """Register a formula as the family `name`; its keyword parameters are the metric's."""
 
@@ -365,7 +396,8 @@ def family(
         defaults: dict[str, Value | None] = {
             p.name: None if p.default is p.empty else p.default for p in parameters if p.name != "k"
         }
-        defaults["judged_only"] = False
+        if unit == "query":
+            defaults["judged_only"] = False
         made = Family(
             name=name,
             formula=formula,
@@ -379,6 +411,9 @@ def family(
             has_cutoff=any(p.name == "k" for p in parameters),
             needs_cutoff=needs_cutoff,
             aggregate=aggregate,
+            unit=unit,
+            needs=needs,
+            extra=extra,
         )
         REGISTRY[name] = made
         return made

@@ -8,13 +8,26 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-import rankframe.metrics.retrieval  # noqa: F401  # registers the families
+import rankframe.metrics.lexical  # registers the families
+import rankframe.metrics.retrieval  # noqa: F401  # likewise
 from rankframe.errors import MetricError, nearest
 from rankframe.metrics.grammar import Value, read_cutoff, read_value, split_name
-from rankframe.metrics.metric import REGISTRY, Aggregate, Metric
+from rankframe.metrics.metric import REGISTRY, Aggregate, Metric, Unit
 
 DEFAULT = ("ndcg@10", "recall@100", "mrr@10", "map", "precision@10", "judged@10")
 """What `evaluate` computes where no metrics are named."""
+
+DEFAULT_OF_SAMPLES = (
+    "exact_match",
+    "token_f1",
+    "contains_answer",
+    "context_recall",
+    "context_precision",
+    "non_empty_rate",
+    "lexical_faithfulness",
+    "tfidf_answer_relevance",
+)
+"""What `evaluate_samples` computes where no metrics are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +128,7 @@ _OPTIONS: dict[tuple[str, str], tuple[str, Value]] = {
 }
 """Parameters of ir_measures that are written otherwise here."""
 
+_PLURAL: dict[Unit | None, str] = {"query": "queries", "sample": "samples"}
 _CUT = re.compile(r"(?P<name>.+?)(?:_at)?[_.](?P<k>\d+)")
 _IPREC = re.compile(r"iprec_at_recall[_.](?P<recall>[01]\.\d+)", re.IGNORECASE)
 _LEVEL = re.compile(r"(?P<name>.+?)-l(?P<level>\d+)")
@@ -200,11 +214,12 @@ def _without_level(name: str) -> tuple[str, dict[str, Value]]:
     return match["name"], {"rel": float(match["level"])}
 
 
-def resolve(metrics: object, *, dialect: str | None = None) -> list[Metric]:
+def resolve(metrics: object, *, dialect: str | None = None, unit: Unit = "query") -> list[Metric]:
     """The metrics that a caller asked for, each once: names, Metric objects, or a mixture.
 
     Raises:
-        MetricError: for anything else, for an empty list, and where two metrics share a name but differ.
+        MetricError: for anything else, for an empty list, where two metrics share a name but differ, and for one that
+            scores queries where samples are scored, or the other way round.
     """
     if isinstance(metrics, (str, Metric)):
         metrics = [metrics]
@@ -214,12 +229,16 @@ def resolve(metrics: object, *, dialect: str | None = None) -> list[Metric]:
     by_name: dict[str, Metric] = {}
     for item in metrics:
         metric = item if isinstance(item, Metric) else parse(item, dialect=dialect)
+        if metric.unit not in (None, unit):
+            other = "evaluate_samples" if metric.unit == "sample" else "evaluate"
+            raise MetricError(f"{metric.name!r} scores {_PLURAL[metric.unit]}: rankframe.{other} takes it")
         same = by_name.setdefault(metric.name, metric)
         if same is not metric and not same.same_values(metric):
             raise MetricError(f"two metrics are called {metric.name!r}; give one another name")
         found.setdefault((metric.name, metric.aggregate), metric)
     if not found:
-        raise MetricError(f"metrics= is empty; the default is {', '.join(DEFAULT)}")
+        default = DEFAULT if unit == "query" else DEFAULT_OF_SAMPLES
+        raise MetricError(f"metrics= is empty; the default is {', '.join(default)}")
     return list(found.values())
 
 

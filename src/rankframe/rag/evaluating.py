@@ -1,0 +1,281 @@
+"""`evaluate_samples`: RAG samples in, a report out, with or without a judge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from os import PathLike
+from typing import Any, Literal
+
+import polars as pl
+
+from rankframe.errors import DataError, MetricError, listed, warn
+from rankframe.frames.checks import Invalid, Loaded, choice
+from rankframe.frames.ledger import Note, note
+from rankframe.inputs import described
+from rankframe.io.files import stem
+from rankframe.io.samples import load_samples
+from rankframe.metrics.grammar import is_text
+from rankframe.metrics.metric import BuiltIn, Metric
+from rankframe.metrics.names import DEFAULT_OF_SAMPLES, resolve
+from rankframe.metrics.squad import normalised
+from rankframe.metrics.texts import Texts, references
+from rankframe.rag.judged import JudgedMetric, columns_of
+from rankframe.rag.judges import Embedder, Judge, is_named
+from rankframe.rag.judging import limits, verdicts
+from rankframe.rag.reports import keyed, sample_report
+from rankframe.report import Report
+from rankframe.scoring import check_ranges
+from rankframe.summaries import FAILURES, Measured
+
+_PART = 2_500  # samples whose texts are taken apart at a time, so that tokens of few of them are held
+
+
+def evaluate_samples(
+    samples: object,
+    *,
+    metrics: str | Metric | Iterable[str | Metric] = DEFAULT_OF_SAMPLES,
+    concurrency: int = 8,
+    timeout: float | None = 120.0,
+    retries: int = 2,
+    wait: float = 1.0,
+    cache: str | PathLike[str] | None = None,
+    progress: bool = False,
+    invalid: Invalid = "error",
+    fingerprint: Literal["size", "sha256"] = "size",
+) -> Report:
+    """Score RAG samples: a question, a response, contexts and references each.
+
+    Args:
+        samples: whatever `read_samples` takes, or a mapping name -> any of these: one answer system each.
+        metrics: names, judged metrics of `rankframe.rag`, `Metric` objects whose expression gives a number for each
+            row over the columns of the samples, or a mixture; see `rankframe.metrics`.
+        concurrency: how many samples judges are asked about at once.
+        timeout: seconds that one call of a judge may take, None for any time; a call that takes longer has failed.
+        retries: how often a call is repeated whose connection failed or whose service was too busy.
+        wait: seconds before the first repetition, doubled for each further one, unless the service says how long.
+        cache: a file that keeps every reply that could be read, written as it comes: an interrupted evaluation goes on
+            with what is missing, a finished one asks nothing.
+        progress: show a bar of the judged samples on standard error.
+        invalid: "error" refuses malformed lines and null ids; "drop" leaves them out and counts them.
+        fingerprint: how the report's options tell input files apart: by path and "size", or by "sha256" of their bytes
+            too.
+
+    Returns:
+        A `Report` per sample. Scores: run_id, sample_id, status String ("ok"; "failed" where a judge failed),
+        n_contexts Int64, then a Float64 column per metric, null where it does not apply, which is never counted as 0;
+        behind a judged metric its status, reason, reply and more. Sorted by run_id, samples in their order. In the
+        summary n counts the values, n_null the samples without one, and n_failed those of them that a judge failed.
+
+    Raises:
+        MetricError: for an unknown metric, or one that scores queries, before anything is read.
+        DataError: for samples that cannot be read as they are, or none at all; for a cache that is no such file, or
+            one with a judge that has no name of its own.
+        ExtraError: for a metric whose library is missing.
+        FileNotFoundError: for a path where nothing is.
+
+    Warns:
+        RankframeWarning: where a judge failed for every sample that it was asked about.
+
+    >>> report = evaluate_samples([
+    ...     {"response": "Paris.", "reference": "Paris", "retrieved_contexts": ["Paris is the capital of France."]},
+    ...     {"response": "five", "reference": None, "retrieved_contexts": []},
+    ... ], metrics=["exact_match", "context_recall", "non_empty_rate"])
+    >>> report.summary.select("metric", "value", "n", "n_null").rows()
+    [('exact_match', 1.0, 1, 1), ('context_recall', 1.0, 1, 1), ('non_empty_rate', 0.5, 2, 0)]
+    """
+    asked = resolve(metrics, unit="sample")
+    texts = Texts()
+    expressions = {metric.name: metric.expression(texts) for metric in asked if isinstance(metric, BuiltIn)}
+    judges = [metric for metric in asked if isinstance(metric, JudgedMetric)]
+    own = [metric for metric in asked if not isinstance(metric, (BuiltIn, JudgedMetric))]
+    allowed = limits(concurrency, timeout, retries, wait)
+    choice("fingerprint", fingerprint, ("size", "sha256"))
+    if cache is not None:
+        _check_named(judges)
+    loaded, inputs = _loaded(samples, invalid, fingerprint)
+    frame = loaded.frame
+    values = _computed(frame, texts, expressions)
+    values |= {metric.name: _own(frame, metric) for metric in own}
+    found = {
+        metric.name: columns_of(metric, those)
+        for metric, those in zip(
+            judges, verdicts(judges, frame, allowed, cache, progress=progress) if judges else [], strict=True
+        )
+    }
+    scored = [(_measured(metric), found.get(metric.name) or [values[metric.name]]) for metric in asked]
+    report = sample_report(
+        loaded,
+        scored,
+        notes=_notes(frame, asked),
+        options={
+            "samples": inputs,
+            "invalid": invalid,
+            **({"judges": {metric.name: metric.identity for metric in judges}} if judges else {}),
+        },
+    )
+    check_ranges(report.scores, own, "sample_id")
+    _warn_of_failures(report)
+    return report
+
+
+def _check_named(metrics: Sequence[JudgedMetric]) -> None:
+    asked: list[Judge | Embedder] = [
+        one for metric in metrics for one in (metric.judge_of, getattr(metric, "embed", None)) if one is not None
+    ]
+    for one in asked:
+        if not is_named(one):
+            kind = type(one).__name__
+            raise DataError(
+                f"cache= cannot tell {one.name} from another: wrap it, as in rankframe.rag.{kind}(function, "
+                f"model=\"the model's name\"), so that no reply of one model stands for another's"
+            )
+
+
+def _loaded(samples: object, invalid: Invalid, fingerprint: str) -> tuple[Loaded, list[dict[str, Any]]]:
+    """The samples of every run in one frame, and what the report says of where they came from."""
+    if isinstance(samples, Mapping) and _are_runs(samples):
+        parts = [
+            _named(name, load_samples(one, invalid=invalid, where=f"samples of {name!r}"))
+            for name, one in samples.items()
+        ]
+        holders = list(samples.values())
+        frame = pl.concat([part.frame for part in parts], how="diagonal_relaxed")
+        found = Loaded(frame, ", ".join(part.where for part in parts), [said for part in parts for said in part.notes])
+    else:
+        found, holders = load_samples(samples, invalid=invalid), [samples]
+        if "run_id" not in found.frame.columns and isinstance(samples, (str, PathLike)):
+            found = _named(stem_of(samples), found)
+    if found.frame.is_empty():
+        raise DataError(f"{found.where}: there are no samples to score")
+    rows = keyed(found.frame).group_by("run_id", maintain_order=True).len()
+    told = [described(holder, fingerprint) for holder in holders]
+    inputs = [{"run_id": run, "rows": n} for run, n in rows.iter_rows()]
+    return found, [*inputs, *(one for one in told if one)]
+
+
+def stem_of(path: str | PathLike[str]) -> str:
+    """The name of a run of samples that stands in this file."""
+    from pathlib import Path
+
+    return stem(Path(path))
+
+
+def _are_runs(samples: Mapping[Any, Any]) -> bool:
+    """Whether a mapping is name -> samples: its values are no records and no columns of values."""
+    return (
+        bool(samples)
+        and not any(isinstance(one, Mapping) for one in samples.values())
+        and all(_holds_samples(one) for one in samples.values())
+    )
+
+
+def _holds_samples(one: object) -> bool:
+    if isinstance(one, (str, PathLike)):
+        return not isinstance(one, str) or one.rpartition(".")[2].lower() in (
+            "jsonl",
+            "json",
+            "parquet",
+            "csv",
+            "gz",
+            "zst",
+        )
+    if isinstance(one, (list, tuple)):
+        return bool(one) and not isinstance(one[0], (str, bytes, int, float, list, tuple, type(None)))
+    return not isinstance(one, pl.Series) and (hasattr(one, "columns") or hasattr(one, "__iter__"))
+
+
+def _named(name: object, loaded: Loaded) -> Loaded:
+    """Samples under the name of their run; those that have several names get it in front of each."""
+    if not is_text(name):
+        raise DataError(
+            f"the name of a run is text, got {name!r}; name it, as in evaluate_samples({{'ours': samples}})"
+        )
+    frame = loaded.frame
+    if "run_id" in frame.columns and frame["run_id"].n_unique() > 1:
+        return replace(loaded, frame=frame.with_columns(run_id=pl.lit(f"{name}/") + pl.col("run_id")))
+    first = frame.select(pl.lit(name).alias("run_id"), pl.exclude("run_id"))
+    return replace(loaded, frame=first)
+
+
+def _computed(frame: pl.DataFrame, texts: Texts, expressions: Mapping[str, pl.Expr]) -> dict[str, pl.Series]:
+    """The values of built-in metrics; samples are taken in parts, several at once, unless one needs all of them."""
+    if not expressions:
+        return {}
+    columns = [expr.cast(pl.Float64).alias(name) for name, expr in expressions.items()]
+    inputs = frame.select(name for name in texts.inputs if name in frame.columns) if frame.width else frame
+
+    def scored(start: int, size: int) -> pl.DataFrame:
+        return texts.add_to(inputs.slice(start, size)).select(columns)
+
+    if texts.whole or frame.height <= _PART:
+        return scored(0, frame.height).to_dict()
+    with ThreadPoolExecutor(pl.thread_pool_size()) as pool:
+        parts = list(pool.map(lambda start: scored(start, _PART), range(0, frame.height, _PART)))
+    return pl.concat(parts).to_dict()
+
+
+def _own(frame: pl.DataFrame, metric: Metric) -> pl.Series:
+    """The values of a caller's own metric: a number for each sample."""
+    try:
+        found = frame.select(metric.expr.cast(pl.Float64).alias(metric.name))
+    except (Exception, pl.exceptions.PanicException) as error:  # an expression may call any function
+        raise _no_metric(metric, frame, str(error).partition("\n")[0]) from error
+    values = found[metric.name]
+    if values.dtype != pl.Float64 or len(values) != frame.height:
+        raise _no_metric(
+            metric, frame, f"it gives {len(values):,} values of {values.dtype} for {frame.height:,} samples"
+        )
+    return values.fill_nan(None)
+
+
+def _no_metric(metric: Metric, frame: pl.DataFrame, why: str) -> MetricError:
+    return MetricError(
+        f"metric {metric.name!r} cannot be computed over the samples ({', '.join(frame.columns)}), one number per "
+        f"sample: {why}"
+    )
+
+
+def _measured(metric: Metric) -> Measured:
+    if isinstance(metric, JudgedMetric):
+        status = f"{metric.name}_status"
+        return Measured(metric.name, metric.name, metric.aggregate, metric.range, metric.definition, status=status)
+    definition = metric.family.definition if isinstance(metric, BuiltIn) else str(metric.expr)
+    return Measured(metric.name, metric.name, metric.aggregate, metric.range, definition, metric.cutoff)
+
+
+def _notes(frame: pl.DataFrame, metrics: Sequence[Metric]) -> list[Note]:
+    """What the built-in metrics find missing in the samples of each run."""
+    needs = {name for metric in metrics if isinstance(metric, BuiltIn) for name in metric.family.needs}
+    rows = keyed(frame).with_columns(references=references(frame))
+    if "response" in frame.columns:
+        rows = rows.with_columns(response=frame["response"])
+    absent: dict[str, pl.Expr] = {}
+    if "reference" in needs:
+        absent["no_reference"] = pl.col("references").is_null()
+        emptied = pl.col("references").list.eval(pl.element().map_batches(normalised, return_dtype=pl.String) == "")
+        absent["empty_reference"] = emptied.list.any()
+    if "response" in needs:
+        absent["no_response"] = pl.col("response").is_null() if "response" in rows.columns else pl.lit(value=True)
+    if "retrieved_contexts" in needs:
+        absent["no_contexts"] = pl.col("n_contexts") == 0
+    found = rows.select(
+        "run_id", "sample_id", *(lacks.fill_null(value=False).alias(name) for name, lacks in absent.items())
+    )
+    return [
+        note(reason, part.filter(pl.col(reason))["sample_id"]).of(str(run))
+        for (run,), part in found.group_by(["run_id"], maintain_order=True)
+        for reason in absent
+    ]
+
+
+def _warn_of_failures(report: Report) -> None:
+    for metric in report.metrics:
+        if metric.status is None:
+            continue
+        asked = report.scores.filter(~pl.col(metric.status).is_in(["missing_input"]) & (pl.col(metric.status) != ""))
+        failed = asked.filter(pl.col(metric.status).is_in(FAILURES))
+        if failed.height and failed.height == asked.height:
+            why = failed[f"{metric.name}_reason"].drop_nulls().unique(maintain_order=True)
+            warn(f"{metric.name}: the judge failed for all of {failed.height:,} samples: {listed(why, 2)}")

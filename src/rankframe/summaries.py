@@ -1,0 +1,167 @@
+"""Scores put together: what each metric of each run comes to, and over how many queries or samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from rankframe.metrics.metric import GMEAN_FLOOR, Aggregate
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A metric as a report holds it: the column of its values, and how it was asked for and put together.
+
+    status: the column that says how each value came about, for a metric whose values can fail one by one.
+    """
+
+    name: str
+    asked: str
+    aggregate: Aggregate = "mean"
+    range: tuple[float | None, float | None] | None = None
+    definition: str | None = None
+    cutoff: int | None = None
+    status: str | None = None
+
+
+AGGREGATES: dict[Aggregate, Callable[[pl.Expr], pl.Expr]] = {
+    "mean": lambda values: values.mean(),
+    "sum": lambda values: values.sum(),
+    "gmean": lambda values: values.clip(lower_bound=GMEAN_FLOOR).log().mean().exp(),
+}
+
+SUMMARY = pl.Schema(
+    {
+        "run_id": pl.String,
+        "metric": pl.String,
+        "aggregate": pl.String,
+        "value": pl.Float64,
+        "std": pl.Float64,
+        "median": pl.Float64,
+        "n": pl.Int64,
+        "n_missing": pl.Int64,
+        "n_null": pl.Int64,
+        "n_failed": pl.Int64,
+    }
+)
+
+FAILURES = ("failed", "refused", "parse_error", "error")
+"""The statuses of what should have a value and has none, since something went wrong."""
+
+
+def summarised(scores: pl.DataFrame, metrics: Sequence[Measured], unit: str) -> pl.DataFrame:
+    """Every metric of every run, put together over what was scored; the frame that `Report.summary` describes."""
+    names = list(dict.fromkeys(metric.name for metric in metrics))
+    by_aggregate = {
+        aggregate: list(dict.fromkeys(m.name for m in metrics if m.aggregate == aggregate))
+        for aggregate in dict.fromkeys(metric.aggregate for metric in metrics)
+    }
+    grouped = (
+        scores.lazy()
+        .group_by("run_id", maintain_order=True)
+        .agg(
+            *(AGGREGATES[a](pl.col(names)).name.suffix(f" {a}") for a, names in by_aggregate.items()),
+            pl.col(names).std().name.suffix(" std"),
+            pl.col(names).median().name.suffix(" median"),
+            *(_counts(metric) for metric in _counted(metrics, unit)),
+        )
+        .collect()
+    )
+    rows = []
+    for row in grouped.iter_rows(named=True):
+        for metric in metrics:
+            counts = row[f"{metric.name} counts" if unit == "sample" else "counts"]
+            rows.append(
+                (
+                    row["run_id"],
+                    metric.name,
+                    metric.aggregate,
+                    row[f"{metric.name} {metric.aggregate}"] if counts["n"] else None,
+                    row[f"{metric.name} std"],
+                    row[f"{metric.name} median"],
+                    *counts.values(),
+                )
+            )
+    return pl.DataFrame(rows, schema=SUMMARY, orient="row")
+
+
+def _counted(metrics: Sequence[Measured], unit: str) -> list[tuple[str, str, str]]:
+    """What is counted, as (name, column of values, column of statuses).
+
+    Queries are one population for all metrics of a report; of samples, each metric has its own.
+    """
+    if unit != "sample":
+        return [("counts", metrics[0].name, "status")]
+    by_name = {metric.name: metric.status or "status" for metric in metrics}
+    return [(f"{name} counts", name, status) for name, status in by_name.items()]
+
+
+def _counts(counted: tuple[str, str, str]) -> pl.Expr:
+    name, values, status = counted
+    scored, said = pl.col(values).is_not_null(), pl.col(status)
+    return pl.struct(
+        scored.sum().alias("n"),
+        (scored & (said == "missing")).sum().alias("n_missing"),
+        (~scored).sum().alias("n_null"),
+        said.is_in(FAILURES).sum().alias("n_failed"),
+    ).alias(name)
+
+
+def covered(scores: pl.DataFrame, metrics: Sequence[Measured], unit: str) -> pl.DataFrame:
+    """Of how many queries or samples each metric of each run should have a value, and of how many it has one.
+
+    Columns: run_id, metric String, n (answered and scored), n_expected Int64. A query is expected where it was asked
+    and has a relevant document, and one that is missing or failed is not covered, though it may count as 0; every
+    sample is expected.
+    """
+    names = list(dict.fromkeys(metric.name for metric in metrics))
+    status, values = pl.col("status"), pl.col(names)
+    expected = pl.lit(value=True) if unit == "sample" else (status != "not_asked") & (status != "no_relevant")
+    answered = values.is_not_null() & (pl.lit(value=True) if unit == "sample" else ~status.is_in(["missing", "failed"]))
+    if unit == "query":  # where queries without a relevant document count, they are expected too
+        expected |= (status == "no_relevant") & pl.col(names[0]).is_not_null()
+    counts = (
+        scores.with_columns(expected=expected)
+        .group_by("run_id", maintain_order=True)
+        .agg(
+            (answered & pl.col("expected")).sum().cast(pl.Int64),
+            pl.col("expected").sum().cast(pl.Int64).alias("n_expected"),
+        )
+    )
+    told = counts.unpivot(names, index=["run_id", "n_expected"], variable_name="metric", value_name="n")
+    return told.select("run_id", "metric", "n", "n_expected")
+
+
+CLAIM = pl.Struct(
+    {
+        "claim": pl.Int64,
+        "text": pl.String,
+        "of": pl.String,
+        "supported": pl.Boolean,
+        "correct": pl.Boolean,
+        "reason": pl.String,
+        "context": pl.Int64,
+        "context_id": pl.String,
+        "supports": pl.Boolean,
+        "cited": pl.Boolean,
+    }
+)
+"""One claim beside one context, as the column `<metric>_claims` of the scores lists them."""
+
+
+def claims_of(scores: pl.DataFrame, metrics: Sequence[str]) -> pl.DataFrame:
+    """The claims of every metric that has them, a row each; the frame that `Report.claims` describes."""
+    found = [
+        scores.select("run_id", "sample_id", pl.lit(name).alias("metric"), pl.col(f"{name}_claims").alias("claims"))
+        .filter(pl.col("claims").list.len() > 0)
+        .explode("claims")
+        .unnest("claims")
+        for name in metrics
+        if scores.schema.get(f"{name}_claims") == pl.List(CLAIM)
+    ]
+    if not found:
+        keys = {"run_id": pl.String(), "sample_id": pl.String(), "metric": pl.String()}
+        return pl.DataFrame(schema={**keys, **{field.name: field.dtype for field in CLAIM.fields}})
+    return pl.concat(found).sort("run_id", maintain_order=True)
