@@ -6,7 +6,7 @@ A program that imports the documented module changes one import line. Dictionari
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict
 
@@ -27,6 +27,7 @@ from rankframe.metrics.scalar import (
     reciprocal_rank,
 )
 from rankframe.metrics.texts_scalar import context_precision, context_recall, exact_match, token_f1
+from rankframe.rag.evaluating import evaluate_samples
 from rankframe.retrievers.retrieving import retrieve
 from rankframe.scoring import evaluate
 
@@ -269,7 +270,8 @@ def evaluate_rag(
 
     Raises:
         MetricError: (a ValueError) for an unknown metric, before a sample is looked at.
-        DataError: (a ValueError) where there are no samples, and for input that cannot be read.
+        DataError: (a ValueError) where there are no samples, for those of several systems (by `run_id`), and for input
+            that cannot be read.
 
     >>> samples = [
     ...     {"user_input": "capital of France?", "response": "Paris", "reference": "Paris"},
@@ -280,18 +282,15 @@ def evaluate_rag(
     >>> report.metrics["exact_match"], report.coverage["exact_match"], report.n_samples
     (0.5, 2, 3)
     """
-    from rankframe.rag.evaluating import evaluate_samples
-
-    names = _known(metrics, _RAG_METRICS)
-    if isinstance(samples, Iterator):
-        samples = list(samples)
-    if isinstance(samples, Sized) and len(samples) == 0:
-        raise DataError("samples is empty: there is nothing to score")
-    told = evaluate_samples(samples, metrics=names).to_dict()
-    if not told["n_samples"]:
-        raise DataError("samples is empty: there is nothing to score")
+    report = evaluate_samples(samples, metrics=_known(metrics, _RAG_METRICS))
+    if len(report.runs) > 1:
+        raise DataError(
+            f"samples: run_id tells of several systems, {listed(report.runs)}, and here is one mean for all: give the "
+            f"samples of one, or take rankframe.evaluate_samples"
+        )
+    told = report.to_dict()
     told["metrics"] = {name: 0.0 if value is None else value for name, value in told["metrics"].items()}
-    return RagEvalReport(told["metrics"], told["coverage"], told["n_samples"])
+    return RagEvalReport(**told)
 
 
 def as_ragas_dataset(

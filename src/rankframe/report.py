@@ -14,9 +14,8 @@ import polars as pl
 
 from rankframe import gates
 from rankframe.errors import DataError, MetricError, counted, listed, nearest
-from rankframe.frames.coerce import collected, conform, table_frame
-from rankframe.frames.ledger import SCHEMA, extended, note
-from rankframe.frames.schemas import QUERIES, Column, Schema
+from rankframe.frames.ledger import SCHEMA, extended
+from rankframe.frames.metadata import with_metadata
 from rankframe.gates.labels import labelled
 from rankframe.metrics.conventions import CONVENTIONS
 from rankframe.metrics.names import parse
@@ -156,46 +155,8 @@ class Report:
         keys = [self.key] if on is None else [on] if isinstance(on, str) else list(dict.fromkeys(on))
         if not keys:
             raise DataError(f'on= is empty; name the key columns, as in on="{self.key}"')
-        right = self._metadata_frame(metadata, keys)
-        twice = right.filter(pl.struct(keys).is_duplicated())
-        if twice.height:
-            raise DataError(
-                f"metadata: {counted(twice.height, 'row')} share a key ({', '.join(keys)}), such as "
-                f"{listed(twice.select(keys).unique(maintain_order=True).rows(), 3)}; a join would multiply scores"
-            )
-        taken = [name for name in right.columns if name not in keys and name in self.scores.columns]
-        if taken and suffix is None:
-            raise DataError(
-                f'metadata: the columns {listed(taken)} are in the scores already; suffix="_meta" renames them'
-            )
-        renames = {name: f"{name}{suffix}" for name in taken}
-        names = [renames.get(name, name) for name in right.columns if name not in keys]
-        clash = sorted({name for name in names if name in self.scores.columns or names.count(name) > 1})
-        if clash:
-            raise DataError(f"metadata: with suffix={suffix!r} the columns {listed(clash)} are still taken")
-        right = right.rename(renames)
-        scores = self.scores.join(right, on=keys, how="left", maintain_order="left")
-        without = self.scores.join(right, on=keys, how="anti")[self.key].unique().sort().to_list()
-        extra = right.join(self.scores, on=keys, how="anti")[keys[-1]].unique().sort().to_list()
-        notes = [note("without_metadata", without), note("metadata_without_scores", extra)]
+        scores, notes = with_metadata(self.scores, metadata, keys, suffix, self.key)
         return replace(self, scores=scores, ledger=extended(self.ledger, notes))
-
-    def _metadata_frame(self, metadata: object, keys: list[str]) -> pl.DataFrame:
-        frame = table_frame(metadata, "metadata")
-        if frame is None:
-            raise DataError(f"metadata is a {type(metadata).__name__}; expected a frame with the column {self.key!r}")
-        right = collected(frame)
-        aliases = {column.name: column.aliases for column in QUERIES.columns}
-        known = Schema("metadata", tuple(Column(key, "id", aliases.get(key, ())) for key in keys))
-        right = collected(conform(right, known, "metadata"))
-        missing = [name for name in keys if name not in right.columns or name not in self.scores.columns]
-        if missing:
-            raise DataError(
-                f"metadata: the key {listed(missing)} is not on both sides; there are {listed(right.columns, 12)}"
-            )
-        if any(right[name].null_count() for name in keys):
-            raise DataError("metadata: a key is null")
-        return right
 
     def to_dict(self, run_id: str | None = None) -> dict[str, Any]:
         """One run as the documented dictionary.

@@ -65,7 +65,6 @@ def cells(
     where: str,
     *,
     keys: Sequence[Any] | None = None,
-    noun: str = "row",
     lists: str | None = None,
 ) -> pl.Series:
     """A column of Python values as String, or as List(String) where its kind is a list.
@@ -77,7 +76,6 @@ def cells(
         values: one for each row.
         where: what a message begins with.
         keys: the ids of the rows, for messages.
-        noun: what a row is called there.
         lists: how text in place of a list is read: "json", "python", or at which separator it is split.
 
     Raises:
@@ -102,13 +100,13 @@ def cells(
             odd = _RefusedError("holds half a surrogate pair, which is no Unicode text", "repair or drop it before")
             wrong = [(place, odd) for place, value in enumerate(made) if not _encodable(value)]
     told = [
-        f"{noun} {place}{'' if keys is None or keys[place] is None else f' ({keys[place]!r})'} {error.told}"
+        f"sample {place}{'' if keys is None or keys[place] is None else f' ({keys[place]!r})'} {error.told}"
         for place, error in wrong[:EXAMPLES]
     ]
     more = f" and {len(wrong) - EXAMPLES:,} more" if len(wrong) > EXAMPLES else ""
     hints = dict.fromkeys(error.hint for _, error in wrong[:EXAMPLES])
     raise DataError(
-        f"{where}: {column.name!r} is {_WANTED[column.kind]} in {counted(len(wrong), noun)}: {', '.join(told)}{more}; "
+        f"{where}: {column.name!r} is {_WANTED[column.kind]} in {counted(len(wrong), 'sample')}: {', '.join(told)}{more}; "
         f"{'; '.join(hints)}"
     )
 

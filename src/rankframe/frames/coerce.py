@@ -174,9 +174,7 @@ def list_cast(column: Column, dtype: pl.DataType, where: str, key: str, lists: s
     def read(rows: pl.Series) -> pl.Series:
         fields = rows.struct.unnest()
         keys = fields[key].to_list() if key else None
-        return cells(
-            column, fields[column.name].to_list(), where, keys=keys, noun=key.removesuffix("_id") or "row", lists=lists
-        )
+        return cells(column, fields[column.name].to_list(), where, keys=keys, lists=lists)
 
     parts = [pl.col(column.name), *([pl.col(key)] if key else [])]
     return pl.struct(parts).map_batches(read, return_dtype=TEXTS).alias(column.name)

@@ -152,11 +152,11 @@ def _columns(name: str, values: list[Any], keys: Sequence[Any] | None, where: st
     if column is None or column.kind == "any":
         return list(record_frame([{name: plain(value)} for value in values], where))
     if name != "reference" or not any(map(listlike, values)):
-        return [cells(column, values, where, keys=keys, noun="sample", lists=options.lists)]
+        return [cells(column, values, where, keys=keys, lists=options.lists)]
     texts = [None if listlike(value) else value for value in values]
     lists = [value if listlike(value) else None for value in values]
-    moved = cells(Column(name, "texts"), lists, where, keys=keys, noun="sample").alias(_MOVED)
-    return [moved] if all(map(missing, texts)) else [cells(column, texts, where, keys=keys, noun="sample"), moved]
+    moved = cells(Column(name, "texts"), lists, where, keys=keys).alias(_MOVED)
+    return [moved] if all(map(missing, texts)) else [cells(column, texts, where, keys=keys), moved]
 
 
 def _with_lists(frame: Frame, where: str, lists: str | None) -> Frame:

@@ -148,7 +148,7 @@ def _raw(source: object, format: Format | None, options: Options, invalid: Inval
         return _of_records(held, where)
     elif _is_record(source):
         raise DataError(f"{where}: one {type(source).__name__} is one sample; it stands in a list, as in [sample]")
-    elif isinstance(source, Iterable) and not isinstance(source, (bytes, bytearray)):
+    elif isinstance(source, Iterable) and not isinstance(source, (bytes, bytearray)) and home != "pandas":
         return _of_records(list(source), where)
     raise DataError(
         f"{where}: a {type(source).__name__} holds no samples; expected a path, records, or a frame (Polars, pandas, "

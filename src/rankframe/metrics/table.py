@@ -11,8 +11,8 @@ from rankframe.metrics.names import ALIASES
 def metric_table() -> pl.DataFrame:
     """Every built-in metric, a row each: those of queries, then those of samples, sorted by name.
 
-    Columns, all String: name, of (what it scores: query or sample), definition (its formula), parameters (with their defaults or choices), range,
-    aliases (other tools' names that parse to it), summary, reference.
+    Columns, all String: name, of (what it scores, query or sample), definition (its formula), parameters (with their
+    defaults or choices), range, aliases (other tools' names that parse to it), summary, reference.
 
     >>> metric_table().filter(name="capped_recall@k").select("name", "definition", "range").row(0)
     ('capped_recall@k', 'h / min(R, k)', '[0, 1]')

@@ -64,13 +64,11 @@ def needed(metric: Any) -> tuple[list[str], list[str]]:
     return must, [p.name for p in parameters if p.default is not p.empty]
 
 
-def complete(columns: Sequence[str], frame: pl.DataFrame) -> pl.Series:
+def complete(columns: Sequence[str], frame: pl.DataFrame) -> list[bool]:
     """Which samples have all of these columns."""
-    if any(name not in frame.columns for name in columns):
-        return pl.repeat(value=False, n=frame.height, dtype=pl.Boolean, eager=True)
-    return frame.select(
-        pl.all_horizontal(pl.lit(value=True), *(pl.col(name).is_not_null() for name in columns))
-    ).to_series()
+    if not columns or any(name not in frame.columns for name in columns):
+        return [not columns] * frame.height
+    return frame.select(pl.all_horizontal(pl.col(name).is_not_null() for name in columns)).to_series().to_list()
 
 
 @dataclass(frozen=True, slots=True)
