@@ -81,7 +81,7 @@ def main() -> None:
             "query_id": hand.pop("query_id"),
             "user_input": queries[query]["text"],
             **hand,
-            "lexical_faithful": lexically_faithful(line["response"], contexts),
+            "judge_faithful": lexically_faithful(line["response"], contexts),
             "topic": queries[query]["topic"],
             "difficulty": queries[query]["difficulty"],
             "ground_truth_sources": best[query],

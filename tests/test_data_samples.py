@@ -162,7 +162,7 @@ def test_only_declining_makes_no_claim(samples: list[Sample]) -> None:
     silent = [sample for sample in samples if sample["label_claims"] == 0]
     assert {sample["label_fault"] for sample in silent} == {"declined", "wrongly declined"}
     assert all(sample["response"].startswith("The passages do not ") for sample in silent)
-    assert all(sample["lexical_faithful"] is None for sample in silent)
+    assert all(sample["judge_faithful"] is None for sample in silent)
 
 
 def test_careful_is_better_and_fluent_unfaithful_in_a_third_to_half(samples: list[Sample]) -> None:
@@ -198,12 +198,12 @@ def test_the_claims_of_the_description_are_counted(samples: list[Sample]) -> Non
 
 def test_the_described_judge_agrees_and_errs_as_told(samples: list[Sample]) -> None:
     told = (DATA / "README.md").read_text(encoding="utf-8")
-    pairs = Counter((sample["label_faithful"], sample["lexical_faithful"]) for sample in samples)
+    pairs = Counter((sample["label_faithful"], sample["judge_faithful"]) for sample in samples)
     assert f"| true | {pairs[True, True]} | {pairs[True, False]} |" in told
     assert f"| false | {pairs[False, True]} | {pairs[False, False]} |" in told
     assert sum(pairs.values()) == sum(pairs[label, judge] for label in (True, False) for judge in (True, False)) + 5
     missed = [
-        sample["label_fault"] for sample in samples if sample["label_faithful"] is False and sample["lexical_faithful"]
+        sample["label_fault"] for sample in samples if sample["label_faithful"] is False and sample["judge_faithful"]
     ]
     assert f"({missed.count('reversed')} of {len(missed)})" in told
 
@@ -213,7 +213,7 @@ def test_the_file_is_a_frame_with_lists(samples: list[Sample]) -> None:
     assert frame.height == len(samples)
     lists = {name for name, dtype in frame.schema.items() if dtype == pl.List(pl.String)}
     assert lists == {name for name in frame.columns if name.endswith(("_contexts", "_ids", "_sources", "references"))}
-    assert {frame.schema[name] for name in ("label_faithful", "lexical_faithful")} == {pl.Boolean()}
+    assert {frame.schema[name] for name in ("label_faithful", "judge_faithful")} == {pl.Boolean()}
 
 
 def test_the_script_changes_nothing_and_completes_what_is_written_by_hand(tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ def test_the_script_changes_nothing_and_completes_what_is_written_by_hand(tmp_pa
     _make(tmp_path)
     assert written.read_bytes() == committed
 
-    derived = ("sample_id", "user_input", "topic", "difficulty", "ground_truth_sources", "lexical_faithful")
+    derived = ("sample_id", "user_input", "topic", "difficulty", "ground_truth_sources", "judge_faithful")
     endings = ("_contexts", "_context_ids")
     lines = [json.loads(line) for line in reversed(committed.decode().splitlines())]
     bare = [{k: v for k, v in line.items() if k not in derived and not k.endswith(endings)} for line in lines]
