@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rankframe import evaluation as evaluation
+    from rankframe import gates as gates
     from rankframe import metrics as metrics
     from rankframe import rag as rag
     from rankframe import retrievers as retrievers
     from rankframe.checking import check as check
     from rankframe.errors import DataError as DataError
     from rankframe.errors import ExtraError as ExtraError
+    from rankframe.errors import GateError as GateError
     from rankframe.errors import MetricError as MetricError
     from rankframe.errors import RankframeError as RankframeError
     from rankframe.errors import RankframeWarning as RankframeWarning
@@ -52,7 +54,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "checking": ("check",),
-    "errors": ("DataError", "ExtraError", "MetricError", "RankframeError", "RankframeWarning"),
+    "errors": ("DataError", "ExtraError", "GateError", "MetricError", "RankframeError", "RankframeWarning"),
     "io.beir": ("Beir", "read_beir", "write_beir"),
     "io.readers": (
         "read_corpus",
@@ -78,7 +80,7 @@ _HOMES = {
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __version__ = "0.1.0"
-_MODULES = ("evaluation", "metrics", "rag", "retrievers")
+_MODULES = ("evaluation", "gates", "metrics", "rag", "retrievers")
 __all__ = ["__version__", *_MODULES, *sorted(_HOME)]  # noqa: PLE0604  # names of the table above
 
 

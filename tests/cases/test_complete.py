@@ -10,7 +10,10 @@ import pytest
 
 HERE = Path(__file__).parent
 CASES = HERE.parents[1].parent / "shared" / "cases" / "cases.jsonl"
-KINDS = ("ids", "ranking", "grades", "coverage", "cutoffs", "files", "polars", "retriever")
+KINDS = (
+    *("ids", "ranking", "grades", "coverage", "cutoffs", "files", "polars", "retriever"),
+    *("text", "rag-inputs", "judge", "ragas-bridge"),
+)
 
 
 def _tested() -> dict[str, str]:
@@ -36,6 +39,8 @@ def test_every_case_is_tested_in_the_module_of_its_kind() -> None:
     tested, cases = _tested(), _cases()
     assert cases
     absent = {
-        case: kind for case, kind in cases.items() if tested.get("test_" + case.replace("-", "_")) != f"test_{kind}"
+        case: kind
+        for case, kind in cases.items()
+        if tested.get("test_" + case.replace("-", "_")) != "test_" + kind.replace("-", "_")
     }
     assert absent == {}

@@ -104,11 +104,9 @@ def cells(
         for place, error in wrong[:EXAMPLES]
     ]
     more = f" and {len(wrong) - EXAMPLES:,} more" if len(wrong) > EXAMPLES else ""
-    hints = dict.fromkeys(error.hint for _, error in wrong[:EXAMPLES])
-    raise DataError(
-        f"{where}: {column.name!r} is {_WANTED[column.kind]} in {counted(len(wrong), 'sample')}: {', '.join(told)}{more}; "
-        f"{'; '.join(hints)}"
-    )
+    hints = "; ".join(dict.fromkeys(error.hint for _, error in wrong[:EXAMPLES]))
+    found = f"is {_WANTED[column.kind]} in {counted(len(wrong), 'sample')}"
+    raise DataError(f"{where}: {column.name!r} {found}: {', '.join(told)}{more}; {hints}")
 
 
 def _reader(column: Column, lists: str | None) -> Callable[[Any], Any]:

@@ -110,6 +110,22 @@ def _renames(present: list[str], options: Options, where: str) -> dict[str, str]
     return renames
 
 
+def refuse_mixed(frame: pl.DataFrame, options: Options, where: str) -> None:
+    """Refuse samples of which some bear the old names and others the new: the odd ones would score 0."""
+    for old, new in LEGACY.items():
+        news = [name for name in (_REFERENCE if new in _REFERENCE else {new}) if name in frame.columns]
+        if old not in frame.columns or old in (options.columns or {}) or not news:
+            continue
+        odd = (pl.col(old).is_not_null() & pl.all_horizontal(pl.col(news).is_null())).arg_true()
+        rows = frame.select(odd)[:, 0].to_list()
+        if rows and frame.select(pl.any_horizontal(pl.col(news).is_not_null()).any()).item():
+            raise DataError(
+                f"{where}: {counted(len(rows), 'sample')} with {old!r}, Ragas 0.1's name, and without {new!r}, which "
+                f"others have: {listed(rows)} (from 0); give all of them one name, or columns={{{old!r}: {old!r}}} "
+                f"where it is metadata"
+            )
+
+
 def _meant(name: str) -> str | None:
     """The column of scores that a name is a misspelling of."""
     squeezed = {re.sub(r"[^a-z]", "", known): known for known in _SCORED}
@@ -234,6 +250,7 @@ def identified(loaded: Loaded, invalid: Invalid) -> Loaded:
     keys = [name for name in ("run_id", "sample_id") if name in loaded.frame.columns]
     if (nulls := loaded.frame[keys[0]].null_count()) and keys[0] == "run_id":
         raise DataError(f"{loaded.where}: {nulls:,} null run_id; name every sample's run or drop the column")
+    places = loaded.frame.select(keys).with_row_index("place")
     nameless = [f"sample {place}" for place in loaded.frame["sample_id"].is_null().arg_true()]
     if nameless and invalid == "error":
         more = f" and {len(nameless) - EXAMPLES:,} more" if len(nameless) > EXAMPLES else ""
@@ -244,7 +261,7 @@ def identified(loaded: Loaded, invalid: Invalid) -> Loaded:
     if nameless:
         kept = loaded.frame.filter(pl.col("sample_id").is_not_null())
         loaded = replace(loaded, frame=kept, notes=[*loaded.notes, note("invalid_dropped", nameless)])
-    twice = loaded.frame.select(keys).with_row_index("place").filter(pl.struct(keys).is_duplicated())
+    twice = places.filter(pl.struct(keys).is_duplicated(), pl.col("sample_id").is_not_null())
     if twice.is_empty():
         return loaded
     groups = twice.group_by(keys, maintain_order=True).agg("place")

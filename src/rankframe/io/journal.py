@@ -29,7 +29,7 @@ class Journal:
 
     def append(self, value: object) -> None:
         """Add a line; it is in the file when this returns."""
-        left = memoryview(json.dumps(value, ensure_ascii=False).encode() + b"\n")
+        left = memoryview(_line(value))
         with self._lock:
             while left:
                 left = left[self._file.write(left) :]
@@ -51,6 +51,17 @@ class Journal:
         except (ValueError, RecursionError):
             return None
 
+    def begun_with(self, value: object) -> bool:
+        """Whether the first line is `value`. A file that is empty gets it, and one that was left amid writing it."""
+        line = _line(value)
+        self._file.seek(0)
+        there = self._file.read(len(line))
+        if there == line or not line.startswith(there):
+            return self.begins_with() == value
+        self._file.truncate(0)
+        self.append(value)
+        return True
+
     @property
     def is_empty(self) -> bool:
         """Whether nothing is in the file."""
@@ -68,6 +79,10 @@ class Journal:
     def close(self) -> None:
         """Let others write the file."""
         self._file.close()
+
+
+def _line(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode() + b"\n"
 
 
 def _claimed(journal: Path, name: str) -> IO[bytes]:

@@ -15,7 +15,7 @@ from rankframe.frames.cells import listlike, plain
 from rankframe.frames.checks import Invalid, Loaded, choice
 from rankframe.frames.coerce import ArrowStream, Frame, collected, record_frame, table_frame
 from rankframe.frames.ledger import REASONS
-from rankframe.frames.samples import LEGACY, Options, Raw, identified, no_samples, shaped
+from rankframe.frames.samples import LEGACY, Options, Raw, identified, no_samples, refuse_mixed, shaped
 from rankframe.frames.schemas import SAMPLES
 from rankframe.io.files import Format, existing, format_of
 from rankframe.io.tables import read_csv, read_json, read_records, scan_parquet, unreadable
@@ -111,6 +111,7 @@ def load_samples(
         if raw.empty:
             return Loaded(no_samples(), raw.where, raw.notes)
         frame = collected(shaped(raw, options))
+        refuse_mixed(frame, options, raw.where)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise unreadable(raw.where, "a table", error) from error
     return identified(Loaded(frame, raw.where, raw.notes), invalid)
@@ -139,17 +140,23 @@ def _raw(source: object, format: Format | None, options: Options, invalid: Inval
         return _of_mapping(source, where)
     if home == "pandas" and hasattr(source, "columns"):
         return _of_pandas(source, where)
-    held = getattr(source, "samples", None)  # as an EvaluationDataset of Ragas has
-    if isinstance(source, (pl.DataFrame, pl.LazyFrame, ArrowStream)) and home != "pandas":
-        frame = None if isinstance(source, pl.Series) else table_frame(source, where)
+    if isinstance(source, (pl.DataFrame, pl.LazyFrame, ArrowStream)) and not isinstance(source, pl.Series):
+        frame = table_frame(source, where)
         if frame is not None:
             return _of_frame(frame, where)
-    elif isinstance(held, (list, tuple)):
-        return _of_records(held, where)
-    elif _is_record(source):
+    return _of_records(_several(source, where), where)
+
+
+def _several(source: object, where: str) -> Sequence[Any]:
+    """The samples that an object holds."""
+    held = getattr(source, "samples", None)  # as an EvaluationDataset of Ragas has
+    if isinstance(held, (list, tuple)):
+        return held
+    if _is_record(source) and any(SAMPLES.column(str(name)) for name in _record(source, 0, where)):
         raise DataError(f"{where}: one {type(source).__name__} is one sample; it stands in a list, as in [sample]")
-    elif isinstance(source, Iterable) and not isinstance(source, (bytes, bytearray)) and home != "pandas":
-        return _of_records(list(source), where)
+    is_column = isinstance(source, (bytes, bytearray, pl.Series)) or hasattr(source, "to_frame")
+    if isinstance(source, Iterable) and not is_column and not _is_record(source):
+        return list(source)
     raise DataError(
         f"{where}: a {type(source).__name__} holds no samples; expected a path, records, or a frame (Polars, pandas, "
         f"pyarrow)"

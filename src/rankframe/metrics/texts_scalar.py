@@ -209,7 +209,7 @@ def tfidf_cosine(query: str, response: str | None) -> float:
     squares = [
         math.fsum((n if term in common else n * alone) ** 2 for term, n in counts.items()) for counts in (one, other)
     ]
-    return min(dot / math.sqrt(squares[0] * squares[1]), 1.0)
+    return dot / math.sqrt(squares[0] * squares[1])
 
 
 # Sources that the response cites.

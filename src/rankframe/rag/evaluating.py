@@ -4,27 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from os import PathLike
-from typing import Any, Literal
+from typing import Literal
 
 import polars as pl
 
 from rankframe.errors import DataError, MetricError, listed, warn
-from rankframe.frames.checks import Invalid, Loaded, choice
+from rankframe.frames.checks import Invalid, choice
 from rankframe.frames.ledger import Note, note
-from rankframe.inputs import described
-from rankframe.io.files import stem
-from rankframe.io.samples import load_samples
-from rankframe.metrics.grammar import is_text
+from rankframe.metrics.matching import emptied
 from rankframe.metrics.metric import BuiltIn, Metric
 from rankframe.metrics.names import DEFAULT_OF_SAMPLES, resolve
-from rankframe.metrics.squad import normalised
 from rankframe.metrics.texts import Texts, references
 from rankframe.rag.judged import JudgedMetric, columns_of
 from rankframe.rag.judges import Embedder, Judge, is_named
 from rankframe.rag.judging import limits, verdicts
 from rankframe.rag.reports import keyed, sample_report
+from rankframe.rag.sources import named_samples
 from rankframe.report import Report
 from rankframe.scoring import check_ranges
 from rankframe.summaries import FAILURES, Measured
@@ -94,7 +90,7 @@ def evaluate_samples(
     choice("fingerprint", fingerprint, ("size", "sha256"))
     if cache is not None:
         _check_named(judges)
-    loaded, inputs = _loaded(samples, invalid, fingerprint)
+    loaded, inputs = named_samples(samples, invalid, fingerprint)
     frame = loaded.frame
     values = _computed(frame, texts, expressions)
     values |= {metric.name: _own(frame, metric) for metric in own}
@@ -131,72 +127,6 @@ def _check_named(metrics: Sequence[JudgedMetric]) -> None:
                 f"cache= cannot tell {one.name} from another: wrap it, as in rankframe.rag.{kind}(function, "
                 f"model=\"the model's name\"), so that no reply of one model stands for another's"
             )
-
-
-def _loaded(samples: object, invalid: Invalid, fingerprint: str) -> tuple[Loaded, list[dict[str, Any]]]:
-    """The samples of every run in one frame, and what the report says of where they came from."""
-    if isinstance(samples, Mapping) and _are_runs(samples):
-        parts = [
-            _named(name, load_samples(one, invalid=invalid, where=f"samples of {name!r}"))
-            for name, one in samples.items()
-        ]
-        holders = list(samples.values())
-        frame = pl.concat([part.frame for part in parts], how="diagonal_relaxed")
-        found = Loaded(frame, ", ".join(part.where for part in parts), [said for part in parts for said in part.notes])
-    else:
-        found, holders = load_samples(samples, invalid=invalid), [samples]
-        if "run_id" not in found.frame.columns and isinstance(samples, (str, PathLike)):
-            found = _named(stem_of(samples), found)
-    if found.frame.is_empty():
-        raise DataError(f"{found.where}: there are no samples to score")
-    rows = keyed(found.frame).group_by("run_id", maintain_order=True).len()
-    told = [described(holder, fingerprint) for holder in holders]
-    inputs = [{"run_id": run, "rows": n} for run, n in rows.iter_rows()]
-    return found, [*inputs, *(one for one in told if one)]
-
-
-def stem_of(path: str | PathLike[str]) -> str:
-    """The name of a run of samples that stands in this file."""
-    from pathlib import Path
-
-    return stem(Path(path))
-
-
-def _are_runs(samples: Mapping[Any, Any]) -> bool:
-    """Whether a mapping is name -> samples: its values are no records and no columns of values."""
-    return (
-        bool(samples)
-        and not any(isinstance(one, Mapping) for one in samples.values())
-        and all(_holds_samples(one) for one in samples.values())
-    )
-
-
-def _holds_samples(one: object) -> bool:
-    if isinstance(one, (str, PathLike)):
-        return not isinstance(one, str) or one.rpartition(".")[2].lower() in (
-            "jsonl",
-            "json",
-            "parquet",
-            "csv",
-            "gz",
-            "zst",
-        )
-    if isinstance(one, (list, tuple)):
-        return bool(one) and not isinstance(one[0], (str, bytes, int, float, list, tuple, type(None)))
-    return not isinstance(one, pl.Series) and (hasattr(one, "columns") or hasattr(one, "__iter__"))
-
-
-def _named(name: object, loaded: Loaded) -> Loaded:
-    """Samples under the name of their run; those that have several names get it in front of each."""
-    if not is_text(name):
-        raise DataError(
-            f"the name of a run is text, got {name!r}; name it, as in evaluate_samples({{'ours': samples}})"
-        )
-    frame = loaded.frame
-    if "run_id" in frame.columns and frame["run_id"].n_unique() > 1:
-        return replace(loaded, frame=frame.with_columns(run_id=pl.lit(f"{name}/") + pl.col("run_id")))
-    first = frame.select(pl.lit(name).alias("run_id"), pl.exclude("run_id"))
-    return replace(loaded, frame=first)
 
 
 def _computed(frame: pl.DataFrame, texts: Texts, expressions: Mapping[str, pl.Expr]) -> dict[str, pl.Series]:
@@ -248,25 +178,20 @@ def _measured(metric: Metric) -> Measured:
 def _notes(frame: pl.DataFrame, metrics: Sequence[Metric]) -> list[Note]:
     """What the built-in metrics find missing in the samples of each run."""
     needs = {name for metric in metrics if isinstance(metric, BuiltIn) for name in metric.family.needs}
-    rows = keyed(frame).with_columns(references=references(frame))
-    if "response" in frame.columns:
-        rows = rows.with_columns(response=frame["response"])
-    absent: dict[str, pl.Expr] = {}
+    rows = keyed(frame)
+    lacking: dict[str, pl.Series | pl.Expr] = {}
     if "reference" in needs:
-        absent["no_reference"] = pl.col("references").is_null()
-        emptied = pl.col("references").list.eval(pl.element().map_batches(normalised, return_dtype=pl.String) == "")
-        absent["empty_reference"] = emptied.list.any()
+        given = references(frame)
+        lacking |= {"no_reference": given.is_null(), "empty_reference": emptied(given)}
     if "response" in needs:
-        absent["no_response"] = pl.col("response").is_null() if "response" in rows.columns else pl.lit(value=True)
+        lacking["no_response"] = frame["response"].is_null() if "response" in frame.columns else pl.lit(value=True)
     if "retrieved_contexts" in needs:
-        absent["no_contexts"] = pl.col("n_contexts") == 0
-    found = rows.select(
-        "run_id", "sample_id", *(lacks.fill_null(value=False).alias(name) for name, lacks in absent.items())
-    )
+        lacking["no_contexts"] = pl.col("n_contexts") == 0
+    found = rows.with_columns(**lacking)
     return [
         note(reason, part.filter(pl.col(reason))["sample_id"]).of(str(run))
         for (run,), part in found.group_by(["run_id"], maintain_order=True)
-        for reason in absent
+        for reason in lacking
     ]
 
 

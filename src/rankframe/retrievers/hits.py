@@ -70,6 +70,8 @@ def keyed(item: Any, key: Callable[[Any], Any]) -> Hit:
     """
     try:
         found = key(item)
+    except DataError:  # it says what is wrong itself
+        raise
     except Exception as error:
         raise DataError(f"key= fails with {type(error).__name__}: {error} on the result {shown(item)}") from error
     doc = identity(found)
