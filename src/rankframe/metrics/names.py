@@ -119,6 +119,13 @@ _ELSEWHERE = {
 }
 """Names that mean nothing here without a dialect."""
 
+_JUDGED = {
+    "faithfulness": ("faithfulness(llm=...)", "lexical_faithfulness"),
+    "answer_relevance": ("answer_relevance(llm=..., embed=...)", "tfidf_answer_relevance"),
+    "correctness": ("correctness(llm=...)", "token_f1"),
+}
+"""Names of judged metrics: what makes them, and what comes nearest among those that names stand for."""
+
 _PREFIXES = ("rbp.", "rbp_", "nauc")
 """Names whose rest is a parameter: `rbp.80`, `rbp_p=0.8`, `nauc_ndcg_at_10_max`."""
 
@@ -175,6 +182,12 @@ def _parse(name: str, dialect: str | None) -> Metric:
     alias = _known(base, name, dialect)
     if alias is None and k is None and (match := _CUT.fullmatch(base)):
         alias, k = _known(match["name"], name, dialect), read_cutoff(match["k"], name)
+    if alias is None and base in _JUDGED:
+        made, unjudged = _JUDGED[base]
+        raise MetricError(
+            f"unknown metric {name!r}: a judge gives it: rankframe.rag.{made} in the metrics of "
+            f"rankframe.evaluate_samples; {unjudged} needs no judge"
+        )
     if alias is None:
         raise MetricError(f"unknown metric {name!r}: {nearest(base, list(REGISTRY))}")
     arguments = {**alias.parameters, **parameters}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from os import PathLike
 from typing import Literal
@@ -19,12 +19,13 @@ from rankframe.metrics.texts import Texts, references
 from rankframe.rag.judged import JudgedMetric, columns_of
 from rankframe.rag.judges import Embedder, Judge, is_named
 from rankframe.rag.judging import limits, verdicts
-from rankframe.rag.reports import keyed, sample_report
-from rankframe.rag.sources import named_samples
+from rankframe.rag.reports import KEYS, distinct, keyed, sample_report
+from rankframe.rag.sources import Reading, named_samples
 from rankframe.report import Report
 from rankframe.scoring import check_ranges
 from rankframe.summaries import FAILURES, Measured
 
+_ROW = "__rankframe_row"
 _PART = 2_500  # samples whose texts are taken apart at a time, so that tokens of few of them are held
 
 
@@ -38,6 +39,8 @@ def evaluate_samples(
     wait: float = 1.0,
     cache: str | PathLike[str] | None = None,
     progress: bool = False,
+    lists: str | None = None,
+    legacy: bool = False,
     invalid: Invalid = "error",
     fingerprint: Literal["size", "sha256"] = "size",
 ) -> Report:
@@ -54,6 +57,8 @@ def evaluate_samples(
         cache: a file that keeps every reply that could be read, written as it comes: an interrupted evaluation goes on
             with what is missing, a finished one asks nothing.
         progress: show a bar of the judged samples on standard error.
+        lists: how lists that are stored as text are decoded, as in `read_samples`.
+        legacy: map the column names of Ragas 0.1, as in `read_samples`.
         invalid: "error" refuses malformed lines and null ids; "drop" leaves them out and counts them.
         fingerprint: how the report's options tell input files apart: by path and "size", or by "sha256" of their bytes
             too.
@@ -65,14 +70,16 @@ def evaluate_samples(
         summary n counts the values, n_null the samples without one, and n_failed those of them that a judge failed.
 
     Raises:
-        MetricError: for an unknown metric, or one that scores queries, before anything is read.
-        DataError: for samples that cannot be read as they are, or none at all; for a cache that is no such file, or
-            one with a judge that has no name of its own.
+        MetricError: for an unknown metric, or one that scores queries, before anything is read; for a judged one whose
+            prompt speaks of a column that the samples do not have, before anything is asked.
+        DataError: for samples that cannot be read as they are, or none at all; for metrics that share the name of a
+            column; for a cache that is no such file, or one with a judge that has no name of its own.
         ExtraError: for a metric whose library is missing.
         FileNotFoundError: for a path where nothing is.
 
     Warns:
-        RankframeWarning: where a judge failed for every sample that it was asked about.
+        RankframeWarning: where a judge failed for every sample that it was asked about; where the cache could not be
+            written to the end.
 
     >>> report = evaluate_samples([
     ...     {"response": "Paris.", "reference": "Paris", "retrieved_contexts": ["Paris is the capital of France."]},
@@ -82,17 +89,18 @@ def evaluate_samples(
     [('exact_match', 1.0, 1, 1), ('context_recall', 1.0, 1, 1), ('non_empty_rate', 0.5, 2, 0)]
     """
     asked = resolve(metrics, unit="sample")
-    texts = Texts()
-    expressions = {metric.name: metric.expression(texts) for metric in asked if isinstance(metric, BuiltIn)}
+    plans = _plans([metric for metric in asked if isinstance(metric, BuiltIn)])
     judges = [metric for metric in asked if isinstance(metric, JudgedMetric)]
     own = [metric for metric in asked if not isinstance(metric, (BuiltIn, JudgedMetric))]
     allowed = limits(concurrency, timeout, retries, wait)
     choice("fingerprint", fingerprint, ("size", "sha256"))
+    further = [f"{metric.name}_{name}" for metric in judges for name in metric.columns]
+    distinct([*KEYS, *(metric.name for metric in asked), *further])  # before a judge is paid for it
     if cache is not None:
         _check_named(judges)
-    loaded, inputs = named_samples(samples, invalid, fingerprint)
+    loaded, inputs = named_samples(samples, Reading(lists, legacy, invalid), fingerprint)
     frame = loaded.frame
-    values = _computed(frame, texts, expressions)
+    values = {name: column for plan in plans for name, column in plan.values(frame).items()}
     values |= {metric.name: _own(frame, metric) for metric in own}
     found = {
         metric.name: columns_of(metric, those)
@@ -107,6 +115,8 @@ def evaluate_samples(
         notes=_notes(frame, asked),
         options={
             "samples": inputs,
+            "lists": lists,
+            "legacy": legacy,
             "invalid": invalid,
             **({"judges": {metric.name: metric.identity for metric in judges}} if judges else {}),
         },
@@ -129,21 +139,40 @@ def _check_named(metrics: Sequence[JudgedMetric]) -> None:
             )
 
 
-def _computed(frame: pl.DataFrame, texts: Texts, expressions: Mapping[str, pl.Expr]) -> dict[str, pl.Series]:
-    """The values of built-in metrics; samples are taken in parts, several at once, unless one needs all of them."""
-    if not expressions:
-        return {}
-    columns = [expr.cast(pl.Float64).alias(name) for name, expr in expressions.items()]
-    inputs = frame.select(name for name in texts.inputs if name in frame.columns) if frame.width else frame
+class _Plan:
+    """Metrics that are computed together: of a part of the samples at a time, or of all of a run, as they need."""
 
-    def scored(start: int, size: int) -> pl.DataFrame:
-        return texts.add_to(inputs.slice(start, size)).select(columns)
+    def __init__(self) -> None:
+        self.texts = Texts()
+        self.columns: list[pl.Expr] = []
 
-    if texts.whole or frame.height <= _PART:
-        return scored(0, frame.height).to_dict()
-    with ThreadPoolExecutor(pl.thread_pool_size()) as pool:
-        parts = list(pool.map(lambda start: scored(start, _PART), range(0, frame.height, _PART)))
-    return pl.concat(parts).to_dict()
+    def values(self, frame: pl.DataFrame) -> dict[str, pl.Series]:
+        """The values of each metric."""
+        if not self.columns:
+            return {}
+        numbered = frame.with_row_index(_ROW)
+        parts = numbered.partition_by("run_id") if self.texts.whole else list(numbered.iter_slices(_PART))
+        if len(parts) == 1:
+            found = [self._computed(parts[0])]
+        else:
+            with ThreadPoolExecutor(pl.thread_pool_size()) as pool:
+                found = list(pool.map(self._computed, parts))
+        return pl.concat(found).sort(_ROW).drop(_ROW).to_dict()
+
+    def _computed(self, part: pl.DataFrame) -> pl.DataFrame:
+        inputs = part.select(name for name in (_ROW, *self.texts.inputs) if name in part.columns)
+        return self.texts.add_to(inputs).select(_ROW, *self.columns)
+
+
+def _plans(metrics: Sequence[BuiltIn]) -> list[_Plan]:
+    """Those that need only a few samples at a time, and those whose values depend on all of a run."""
+    plans = {False: _Plan(), True: _Plan()}
+    for metric in metrics:
+        own = Texts()
+        expr = metric.expression(own)
+        plans[own.whole].texts.include(own)
+        plans[own.whole].columns.append(expr.cast(pl.Float64).alias(metric.name))
+    return list(plans.values())
 
 
 def _own(frame: pl.DataFrame, metric: Metric) -> pl.Series:
@@ -199,8 +228,10 @@ def _warn_of_failures(report: Report) -> None:
     for metric in report.metrics:
         if metric.status is None:
             continue
-        asked = report.scores.filter(~pl.col(metric.status).is_in(["missing_input"]) & (pl.col(metric.status) != ""))
-        failed = asked.filter(pl.col(metric.status).is_in(FAILURES))
-        if failed.height and failed.height == asked.height:
+        failed = report.scores.filter(pl.col(metric.status).is_in(FAILURES))
+        read = report.scores.filter(
+            pl.col(metric.status).is_in(["ok", "no_claims"]) & pl.col(f"{metric.name}_reply").is_not_null()
+        )
+        if failed.height and read.is_empty():
             why = failed[f"{metric.name}_reason"].drop_nulls().unique(maintain_order=True)
             warn(f"{metric.name}: the judge failed for all of {failed.height:,} samples: {listed(why, 2)}")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import polars as pl
 
 from rankframe.errors import DataError
 from rankframe.frames.checks import Invalid, Loaded
+from rankframe.frames.schemas import SAMPLES
 from rankframe.inputs import described
 from rankframe.io.files import stem
 from rankframe.io.samples import load_samples
@@ -22,7 +23,16 @@ from rankframe.rag.reports import keyed
 _FILES = (".jsonl", ".ndjson", ".json", ".csv", ".parquet", ".pq", ".gz", ".zst", ".zstd")
 
 
-def named_samples(samples: object, invalid: Invalid, fingerprint: str) -> tuple[Loaded, list[dict[str, Any]]]:
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How samples are read: the options of `read_samples`."""
+
+    lists: str | None = None
+    legacy: bool = False
+    invalid: Invalid = "error"
+
+
+def named_samples(samples: object, reading: Reading, fingerprint: str) -> tuple[Loaded, list[dict[str, Any]]]:
     """The samples of every run in one frame, and what a report says of where they came from.
 
     A mapping is name -> samples unless its values are records, or columns of values; a list of paths is a run each.
@@ -32,23 +42,38 @@ def named_samples(samples: object, invalid: Invalid, fingerprint: str) -> tuple[
         DataError: for samples that cannot be read as they are, none at all, and two runs of one name.
     """
     sources = _sources(samples)
-    parts = [_named(name, given, _loaded(one, invalid, name)) for name, given, one in sources]
-    names = [run for part in parts for run in part.frame["run_id"].unique(maintain_order=True)]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise DataError(
-            f"two runs are called {twice[0]!r}; give names, as in evaluate_samples({{'first': .., 'second': ..}}), or "
-            f"rename a file"
-        )
-    frame = parts[0].frame if len(parts) == 1 else pl.concat([part.frame for part in parts], how="diagonal_relaxed")
-    where = ", ".join(part.where for part in parts)
-    if frame.is_empty():
-        raise DataError(f"{where or 'samples'}: there are no samples to score")
+    parts = [_named(name, given, _loaded(one, reading, name)) for name, given, one in sources]
+    _refuse_equal_names(parts)
+    frame = parts[0].frame if len(parts) == 1 else _stacked(parts)
     counts = keyed(frame).group_by("run_id", maintain_order=True).len()
     told: list[dict[str, Any]] = [{"run_id": run, "rows": rows} for run, rows in counts.iter_rows()]
     files = [described(one, fingerprint) for _, _, one in sources]
     notes = [said for part in parts for said in part.notes]
-    return Loaded(frame, where, notes), [*told, *(file for file in files if file)]
+    return Loaded(frame, ", ".join(part.where for part in parts), notes), [*told, *(file for file in files if file)]
+
+
+def _stacked(parts: Sequence[Loaded]) -> pl.DataFrame:
+    """All samples below each other, without metadata of which some are text, say, and others lists."""
+    frames = [part.frame for part in parts]
+    try:
+        return pl.concat(frames, how="diagonal_relaxed")
+    except pl.exceptions.PolarsError:
+        dtypes = {(name, dtype) for frame in frames for name, dtype in frame.schema.items()}
+        names = [name for name, _ in dtypes]
+        clashing = {name for name in names if names.count(name) > 1 and SAMPLES.column(name) is None}
+        return pl.concat([frame.drop(clashing, strict=False) for frame in frames], how="diagonal_relaxed")
+
+
+def _refuse_equal_names(parts: Sequence[Loaded]) -> None:
+    holders: dict[str, str] = {}
+    for part in parts:
+        for run in part.frame["run_id"].unique(maintain_order=True):
+            if run in holders:
+                raise DataError(
+                    f"{holders[run]} and {part.where} both hold samples of {run!r}; rename a file or its run_id, or "
+                    f"give names, as in evaluate_samples({{'first': .., 'second': ..}})"
+                )
+            holders[run] = part.where
 
 
 def _sources(samples: object) -> list[tuple[str, bool, object]]:
@@ -61,8 +86,8 @@ def _sources(samples: object) -> list[tuple[str, bool, object]]:
                 )
         return [(name, True, one) for name, one in samples.items()]
     if isinstance(samples, (list, tuple)) and samples and all(_is_file(one) for one in samples):
-        return [(stem(Path(one)), False, one) for one in samples]
-    name = stem(Path(samples)) if isinstance(samples, (str, PathLike)) else "run"
+        return [(stem(Path(one).absolute()), False, one) for one in samples]
+    name = stem(Path(samples).absolute()) if isinstance(samples, (str, PathLike)) else "run"
     return [(name, False, samples)]
 
 
@@ -81,23 +106,31 @@ def _holds_samples(one: object) -> bool:
     return hasattr(one, "columns") or hasattr(one, "__iter__")
 
 
-def _loaded(samples: object, invalid: Invalid, name: str) -> Loaded:
-    """What `load_samples` gives; options that its messages name are those of `read_samples`."""
+def _loaded(samples: object, reading: Reading, name: str) -> Loaded:
+    """What `load_samples` gives, if it is anything; what only `read_samples` takes is told so."""
+    where = "samples" if name == "run" else f"samples of {name!r}"
     try:
-        return load_samples(samples, invalid=invalid, where="samples" if name == "run" else f"samples of {name!r}")
+        loaded = load_samples(samples, lists=reading.lists, legacy=reading.legacy, invalid=reading.invalid, where=where)
     except DataError as error:
-        options = re.search(r"\b(columns|format|lists|legacy)=", str(error))
-        hint = "; these are options of read_samples, whose frame is taken here" if options else ""
+        hint = (
+            "; columns= and format= are options of read_samples"
+            if re.search(r"\b(columns|format)=", str(error))
+            else ""
+        )
         raise DataError(f"{error}{hint}") from error
+    if loaded.frame.is_empty():
+        raise DataError(f"{loaded.where}: there are no samples to score")
+    return loaded
 
 
 def _named(name: str, given: bool, loaded: Loaded) -> Loaded:  # noqa: FBT001  # as the source has it
     """Samples with the name of their run in each row; a given name stands in front of several that they have."""
     frame = loaded.frame
     if "run_id" not in frame.columns:
-        return replace(loaded, frame=frame.select(pl.lit(name).alias("run_id"), pl.all()))
-    if not given:
-        return loaded
-    several = frame["run_id"].n_unique() > 1
-    renamed = pl.lit(f"{name}/") + pl.col("run_id") if several else pl.lit(name)
-    return replace(loaded, frame=frame.with_columns(run_id=renamed))
+        frame = frame.select(pl.lit(name).alias("run_id"), pl.all())
+    elif given:
+        several = frame["run_id"].n_unique() > 1
+        frame = frame.with_columns(run_id=pl.lit(f"{name}/") + pl.col("run_id") if several else pl.lit(name))
+    runs = frame["run_id"].unique()
+    notes = [said.of(runs[0]) for said in loaded.notes] if len(runs) == 1 else loaded.notes
+    return replace(loaded, frame=frame, notes=notes)

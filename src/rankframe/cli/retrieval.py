@@ -1,42 +1,21 @@
-"""The command line: parse, call, print or write."""
+"""The commands of retrieval: scoring and making runs, pooling judgments, checking, and the list of metrics."""
 
 from __future__ import annotations
 
-import gc
-import os
-import re
 import sys
-import warnings
 from collections.abc import Callable, Sequence
-from contextlib import contextmanager, suppress
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankframe.errors import RankframeError, RankframeWarning, warn
+from rankframe.cli.program import Format, Invalid, Output, app, print_report, refuse_writing_over, split_names
+from rankframe.errors import RankframeError, warn
 from rankframe.rendering import aligned, written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rankframe.io.retrievals import Retrieval
-
-app = typer.Typer(
-    add_completion=False,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    help="Retrieval and RAG evaluation: exact scores from runs and judgments.",
-)
-
-
-class Output(str, Enum):
-    table = "table"
-    json = "json"
-    csv = "csv"
-    markdown = "markdown"
 
 
 class ConventionName(str, Enum):
@@ -50,11 +29,6 @@ class ConventionName(str, Enum):
 class Duplicates(str, Enum):
     error = "error"
     best = "best"
-
-
-class Invalid(str, Enum):
-    error = "error"
-    drop = "drop"
 
 
 class RetrieverName(str, Enum):
@@ -74,26 +48,6 @@ Vectors = Annotated[
     Path | None,
     typer.Option(help="For dense: a folder with corpus.parquet and queries.parquet; default: vectors in the folder."),
 ]
-Format = Annotated[
-    Output, typer.Option("--format", help="How to print. A number that is infinite or none at all is null in JSON.")
-]
-
-
-def _version(asked: bool) -> None:  # noqa: FBT001  # as typer calls it
-    if asked:
-        from rankframe import __version__
-
-        typer.echo(f"rankframe {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def rankframe(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
-    """Retrieval and RAG evaluation: exact scores from runs and judgments."""
 
 
 @app.command()
@@ -136,7 +90,7 @@ def evaluate(
 
     asked = split_names(metrics) if metrics is not None else DEFAULT
     wanted = resolve(asked, dialect=CONVENTIONS[convention.value].dialect)  # before anything is searched
-    _writes_over("--per-query", per_query, [*runs, qrels, queries, corpus, vectors])
+    refuse_writing_over("--per-query", per_query, [*runs, qrels, queries, corpus, vectors])
     scored: object = list(runs)
     if retriever:
         folder = _only_folder(runs)
@@ -162,11 +116,7 @@ def evaluate(
     )
     if per_query is not None:
         report.write_parquet(per_query)
-    if output is Output.table:
-        typer.echo(aligned(report.table()))
-        typer.echo("\n" + "\n".join(report.counts()))
-    else:
-        typer.echo(written(report.summary, output.value))
+    print_report(report, output)
 
 
 @app.command()
@@ -186,7 +136,7 @@ def retrieve(
     from rankframe.metrics.metric import checked_cutoff
 
     checked_cutoff(limit, "limit")
-    _writes_over("--output", output, [folder, vectors, queries])
+    refuse_writing_over("--output", output, [folder, vectors, queries])
     found = _retrieved(retriever.value, folder, limit, vectors, queries)
     if format_of(output, None, "trec") == "parquet":
         found.write_parquet(output)
@@ -220,7 +170,7 @@ def pool(
     from rankframe.io.writers import write_pool
     from rankframe.pooling import pool as pool_runs
 
-    _writes_over("--output", output, [*runs, qrels, texts])
+    refuse_writing_over("--output", output, [*runs, qrels, texts])
     found = pool_runs(
         list(runs),
         depth=depth,
@@ -246,7 +196,7 @@ def merge(
     from rankframe.io.writers import write_qrels
     from rankframe.pooling import merge_judgments
 
-    _writes_over("--output", output, list(judged))
+    refuse_writing_over("--output", output, list(judged))
     merged = merge_judgments(qrels, *judged, duplicates=duplicates.value, invalid=invalid.value)
     write_qrels(merged, output)
     typer.echo(f"{merged.height:,} judgments in {output}", err=True)
@@ -267,13 +217,6 @@ def _warn_of_limit(limit: int, cutoffs: Sequence[int | None]) -> None:
     largest = max((cutoff for cutoff in cutoffs if cutoff is not None), default=limit)
     if limit < largest:
         warn(f"--limit {limit} is below the largest cutoff, {largest}: scores there are over {limit} results")
-
-
-def _writes_over(option: str, target: Path | None, inputs: Sequence[Path | None]) -> None:
-    from rankframe.io.folders import is_part_of
-
-    if target is not None and any(path is not None and is_part_of(target, path) for path in inputs):
-        raise RankframeError(f"{option} {target} would write over an input")
 
 
 @app.command()
@@ -336,63 +279,3 @@ def _too_wide(rows: Sequence[Sequence[str]]) -> bool:
 
 def _record(header: Sequence[str], row: Sequence[str]) -> str:
     return "\n".join(f"{name + ':':<10}{cell}" for name, cell in zip(header, row, strict=True) if cell)
-
-
-def split_names(text: str) -> list[str]:
-    """Metric names at the commas outside of parentheses.
-
-    >>> split_names("ndcg@10, rbp(p=0.5,rel=2)")
-    ['ndcg@10', 'rbp(p=0.5,rel=2)']
-    """
-    names, depth = [""], 0
-    for letter in text:
-        depth += (letter == "(") - (letter == ")")
-        if letter == "," and depth <= 0:
-            names.append("")
-        else:
-            names[-1] += letter
-    return [name.strip() for name in names if name.strip()]
-
-
-def _say(text: str) -> None:
-    if sys.stderr is not None:  # else it is closed, and print would take standard output
-        print(text, file=sys.stderr)
-
-
-@contextmanager
-def _warnings_on_stderr() -> Iterator[None]:
-    """Say warnings in one line each, without the place in the source."""
-
-    def say(message: Warning | str, category: type[Warning], *_: object) -> None:
-        if issubclass(category, RankframeWarning):
-            _say(f"warning: {message}")
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", RankframeWarning)
-        warnings.showwarning = cast("Any", say)
-        yield
-
-
-def main() -> None:
-    """Run the command line: exit 0, or 2 for bad input with one line on standard error."""
-    try:
-        with _warnings_on_stderr():
-            app()
-    except (RankframeError, OSError) as error:
-        told = re.sub(r'\b(invalid|duplicates)="(\w+)"', r"--\1 \2", str(error))  # as the command line spells it
-        _say(f"error: {' '.join(told.split())}")
-        raise SystemExit(2) from None
-
-
-def run() -> NoReturn:
-    """`main` as a process of its own: it ends before collecting garbage or handing back memory pays."""
-    gc.disable()
-    try:
-        main()
-        code: object = 0
-    except SystemExit as end:
-        code = end.code
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(AttributeError, OSError):  # it was closed, or nobody reads it any more
-            stream.flush()
-    os._exit(code if isinstance(code, int) else code is not None)
