@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -14,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 import rankframe as rf
+from rankframe.frames.coerce import record_frame
 
 INTEGERS: list[Any] = [pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.Int128, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64]
 INTEGERS += [pl.UInt128]
@@ -338,3 +340,14 @@ def test_decimals_that_float64_would_tie_are_refused() -> None:
         rf.read_run(frame)
     plain = frame.with_columns(pl.Series("score", ["0.1", "2.5"]).str.to_decimal(scale=3))
     assert rf.read_run(plain)["score"].to_list() == [0.1, 2.5]
+
+
+@pytest.mark.parametrize("wrapped", [lambda value: value, lambda value: [value]], ids=["mapping", "list"])
+def test_mappings_in_records_keep_the_keys_of_all(wrapped: Callable[[dict[str, int | None]], object]) -> None:
+    frame = record_frame([{"m": wrapped({"a": 1})}, {"m": None}, {"m": wrapped({"b": 2})}], "records")
+    assert frame["m"].to_list() == [wrapped({"a": 1, "b": None}), None, wrapped({"a": None, "b": 2})]
+
+
+def test_mappings_beside_lists_are_refused() -> None:
+    with pytest.raises(rf.DataError, match=r"^records: some values of 'm' are mappings, and others lists"):
+        record_frame([{"m": {"a": 1}}, {"m": [{"a": 1}]}], "records")

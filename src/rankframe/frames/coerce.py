@@ -79,14 +79,28 @@ def record_frame(records: Sequence[Mapping[str, Any]], where: str, texts: Collec
     for name in names:
         values = [record.get(name) for record in records]
         try:
-            columns.append(pl.Series(name, values, strict=True))
+            columns.append(_nested(name, values, where) if any(map(_is_nested, values)) else pl.Series(name, values))
         except OverflowError as error:
             if name not in texts:
                 raise DataError(f"{where}: {name!r} holds a whole number of more than 128 bits") from error
             columns.append(id_series(name, values, where))
+        except DataError:
+            raise
         except (TypeError, ValueError, pl.exceptions.PolarsError):
             columns.append(id_series(name, values, where) if name in texts else _mixed_column(name, values, where))
     return pl.DataFrame(columns)
+
+
+def _is_nested(value: object) -> bool:
+    return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(item, dict) for item in value))
+
+
+def _nested(name: str, values: list[Any], where: str) -> pl.Series:
+    """A column of mappings, or of lists of them, with the keys of all: a Series would keep those of the first."""
+    made = pl.DataFrame([{name: value} for value in values], infer_schema_length=None)[name]
+    if made.dtype == pl.Object:
+        raise DataError(f"{where}: some values of {name!r} are mappings, and others lists, which no column can hold")
+    return made
 
 
 def _mixed_column(name: str, values: list[Any], where: str) -> pl.Series:

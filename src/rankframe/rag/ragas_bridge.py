@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 from rankframe.errors import DataError, ExtraError, MetricError, nearest
 from rankframe.frames.checks import choice
-from rankframe.rag.ragas_metrics import job, run
+from rankframe.rag.ragas_metrics import job, metric_range, run
 from rankframe.rag.ragas_results import Scored, column_names, from_ragas_result, named_run, ragas_report
 from rankframe.rag.ragas_samples import Nulls, References, from_ragas_dataset, given_fields, loaded_samples, plain_rows
 from rankframe.report import Report
@@ -118,7 +118,7 @@ def evaluate_with_ragas(
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"aevaluate\(\) is deprecated", DeprecationWarning)
         cells = run(jobs, evaluate, ragas_options)
-    scored = [Scored(each.name, come, each.range) for each, come in zip(jobs, cells, strict=True)]
+    scored = [Scored(each.name, come, metric_range(each.metric)) for each, come in zip(jobs, cells, strict=True)]
     return ragas_report(loaded, scored, suffix)
 
 

@@ -40,6 +40,12 @@ def metric_name(metric: Any) -> str:
     return f"{metric.name}(mode={metric.mode})" if hasattr(metric, "mode") else str(metric.name)
 
 
+def metric_range(metric: Any) -> Range | None:
+    """The smallest and largest value that a metric tells of, None where it does not."""
+    allowed = getattr(metric, "allowed_values", None)
+    return (float(allowed[0]), float(allowed[-1])) if isinstance(allowed, (tuple, range)) else None
+
+
 def needed(metric: Any) -> tuple[list[str], list[str]]:
     """The columns that a metric of Ragas must be given, and those that it takes besides.
 
@@ -83,11 +89,6 @@ class Job:
     def name(self) -> str:
         return metric_name(self.metric)
 
-    @property
-    def range(self) -> Range | None:
-        allowed = getattr(self.metric, "allowed_values", None)
-        return None if allowed is None else (float(allowed[0]), float(allowed[-1]))
-
 
 def job(metric: Any, frame: pl.DataFrame, options: Mapping[str, Any]) -> Job:
     """What this metric is given of these samples.
@@ -105,27 +106,26 @@ def job(metric: Any, frame: pl.DataFrame, options: Mapping[str, Any]) -> Job:
             f"{metric_name(metric)} needs {listed(absent)}, which the samples do not have; there are "
             f"{listed(frame.columns, 20)}"
         )
-    further: dict[str, Any] = {}
-    if is_old:
-        must = list(RAGAS_FIELDS)
-        for part, what in (("llm", "an LLM"), ("embeddings", "embeddings")):
-            if getattr(metric, part, ...) is None and options.get(part) is None:
-                raise MetricError(f"{metric_name(metric)} asks {what}: give {part}=, or make the metric with it")
-    else:
+    if not is_old:
         _check_numeric(metric)
-        if hasattr(metric, "get_variables"):
-            if options.get("llm") is None:
-                raise MetricError(f"{metric_name(metric)} asks an LLM: give llm=")
-            further = {"llm": options["llm"]}
-    rows = plain_rows(frame.select([*must, *(name for name in may if name in frame.columns)]))
-    there = complete(needed(metric)[0], frame)
-    inputs = [
-        {**{name: value for name, value in row.items() if value is not None or name in must}, **further}
-        if has
-        else None
-        for row, has in zip(rows, there, strict=True)
-    ]
-    return Job(metric, inputs, is_old)
+    _check_asks_with(metric, options, is_old=is_old)
+    further = {"llm": options["llm"]} if hasattr(metric, "get_variables") else {}
+    names = RAGAS_FIELDS if is_old else [*must, *(name for name in may if name in frame.columns)]
+    rows = plain_rows(frame.select(names)) if names else [{}] * frame.height
+    if not is_old:  # what may be absent has a default there
+        rows = [{name: value for name, value in row.items() if value is not None or name in must} for row in rows]
+    there = complete(must, frame)
+    return Job(metric, [{**row, **further} if has else None for row, has in zip(rows, there, strict=True)], is_old)
+
+
+def _check_asks_with(metric: Any, options: Mapping[str, Any], *, is_old: bool) -> None:
+    """Refuse a metric whose LLM or embeddings are nowhere: Ragas would make some of OpenAI's for it."""
+    for part, what in (("llm", "an LLM"), ("embeddings", "embeddings")):
+        lacks = getattr(metric, part, ...) is None if is_old else part == "llm" and hasattr(metric, "get_variables")
+        if lacks and options.get(part) is None:
+            raise MetricError(
+                f"{metric_name(metric)} asks {what}: give {part}={', or make the metric with it' if is_old else ''}"
+            )
 
 
 def _check_numeric(metric: Any) -> None:

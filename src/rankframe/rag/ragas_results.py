@@ -14,7 +14,7 @@ import polars as pl
 from rankframe.errors import DataError, counted, listed, nearest
 from rankframe.frames.checks import Loaded
 from rankframe.frames.coerce import collected, table_frame
-from rankframe.rag.ragas_metrics import NOT_ASKED, Range, cell, complete, metric_name, needed
+from rankframe.rag.ragas_metrics import NOT_ASKED, Range, cell, complete, metric_name, metric_range, needed
 from rankframe.rag.ragas_samples import RAGAS_FIELDS, loaded_samples, one_reference
 from rankframe.rag.reports import KEYS, sample_report
 from rankframe.report import Report
@@ -202,7 +202,8 @@ def _scored(name: str, metric: object | None, cells: list[object], frame: pl.Dat
     if metric is None:
         return Scored(name, cells)
     there = complete(needed(metric)[0], frame)
-    return Scored(name, [each if has else NOT_ASKED for each, has in zip(cells, there, strict=True)])
+    told = [each if has else NOT_ASKED for each, has in zip(cells, there, strict=True)]
+    return Scored(name, told, metric_range(metric))
 
 
 # The columns of the report.

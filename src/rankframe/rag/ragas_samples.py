@@ -80,23 +80,21 @@ def from_ragas_dataset(dataset: Any, samples: object = None) -> pl.DataFrame:
             f"dataset: user_input of {counted(len(other), 'sample')} differs from samples=, first that of sample "
             f"{kept['sample_id'][other[0]]!r}: {theirs[other[0]]!r:.80} is not {ours[other[0]]!r:.80}"
         )
-    changed = [name for name in RAGAS_FIELDS if not _same(sent[name], fields[name]).all()]
+    changed = [name for name in RAGAS_FIELDS if not all(_same(sent[name], fields[name]))]
     return kept.with_columns(_merged(name, kept, sent, fields) for name in changed)
 
 
-def _same(sent: pl.Series, come: pl.Series) -> pl.Series:
+def _same(sent: pl.Series, come: pl.Series) -> list[bool]:
     """Where a field is as it was given to Ragas."""
-    pairs = zip(map(_plain, sent), map(_plain, come), strict=True)
-    return pl.Series([before == after for before, after in pairs], dtype=pl.Boolean)
+    return [before == after for before, after in zip(_cells(sent), _cells(come), strict=True)]
 
 
 def _merged(name: str, kept: pl.DataFrame, sent: pl.DataFrame, fields: pl.DataFrame) -> pl.Series:
     """A field as it was where it is unchanged, else as Ragas has it."""
-    ours = kept[name].to_list() if name in kept.columns else [None] * kept.height
+    ours = _cells(kept[name]) if name in kept.columns else [None] * kept.height
     same = _same(sent[name], fields[name])
-    return _field(
-        name, [_plain(mine if as_sent else new) for mine, new, as_sent in zip(ours, fields[name], same, strict=True)]
-    )
+    told = zip(ours, _cells(fields[name]), same, strict=True)
+    return _field(name, [mine if as_sent else new for mine, new, as_sent in told])
 
 
 def _field(name: str, values: Sequence[Any]) -> pl.Series:
@@ -110,11 +108,15 @@ def _field(name: str, values: Sequence[Any]) -> pl.Series:
     return pl.Series(name, values, dtype=pl.List(pl.String) if name in _TEXT_LISTS else pl.String)
 
 
-def _plain(value: Any) -> Any:
-    """A cell as Python has it, rubrics without the keys that another sample has."""
-    if isinstance(value, pl.Series):
-        return value.to_list()
-    return {key: text for key, text in value.items() if text is not None} if isinstance(value, dict) else value
+def _cells(column: pl.Series) -> list[Any]:
+    """The cells as Python has them, rubrics without the keys that only other samples have."""
+    if column.name != "rubrics":
+        return column.to_list()
+    return [None if cell is None else _without_nones(cell) for cell in column.to_list()]
+
+
+def _without_nones(rubrics: Any) -> Any:
+    return {key: text for key, text in rubrics.items() if text is not None} if isinstance(rubrics, dict) else rubrics
 
 
 def loaded_samples(samples: object) -> Loaded:
@@ -176,9 +178,9 @@ def _without_nulls(lists: pl.Series, loaded: Loaded, nulls: Nulls) -> pl.Series:
 
 
 def plain_rows(frame: pl.DataFrame) -> list[dict[str, Any]]:
-    """The rows as Python has them, rubrics without the keys that another sample has."""
-    rows = list(frame.iter_rows(named=True))
-    return [{**row, "rubrics": _plain(row["rubrics"])} for row in rows] if "rubrics" in frame.columns else rows
+    """The rows as Python has them, rubrics without the keys that only other samples have."""
+    columns = [_cells(column) for column in frame]
+    return [dict(zip(frame.columns, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def _check_rubrics(rubrics: pl.Series, where: str) -> None:
