@@ -349,5 +349,5 @@ def test_mappings_in_records_keep_the_keys_of_all(wrapped: Callable[[dict[str, i
 
 
 def test_mappings_beside_lists_are_refused() -> None:
-    with pytest.raises(rf.DataError, match=r"^records: some values of 'm' are mappings, and others lists"):
+    with pytest.raises(rf.DataError, match=r"^records: some values of 'm' are mappings, and others none, which"):
         record_frame([{"m": {"a": 1}}, {"m": [{"a": 1}]}], "records")

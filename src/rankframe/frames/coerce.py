@@ -97,10 +97,9 @@ def _is_nested(value: object) -> bool:
 
 def _nested(name: str, values: list[Any], where: str) -> pl.Series:
     """A column of mappings, or of lists of them, with the keys of all: a Series would keep those of the first."""
-    made = pl.DataFrame([{name: value} for value in values], infer_schema_length=None)[name]
-    if made.dtype == pl.Object:
-        raise DataError(f"{where}: some values of {name!r} are mappings, and others lists, which no column can hold")
-    return made
+    if len({isinstance(value, dict) for value in values if value is not None}) > 1:
+        raise DataError(f"{where}: some values of {name!r} are mappings, and others none, which no column can hold")
+    return pl.DataFrame([{name: value} for value in values], infer_schema_length=None)[name]
 
 
 def _mixed_column(name: str, values: list[Any], where: str) -> pl.Series:
