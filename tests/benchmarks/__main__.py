@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -26,6 +26,7 @@ import polars as pl
 
 from . import peers
 from .data import WORKLOADS, Data, Workload, generate
+from .lexical import SAMPLES, lexical
 from .retrievers import bm25_at_scale, cost_of_a_query, slow_retriever
 from .rows import Aim, Row, Side, Times, faster, in_turn, needed, told
 
@@ -226,17 +227,27 @@ def rows(chosen: Iterable[str], folder: Path, *, quick: bool) -> Iterator[Row]:
                 yield from slow_retriever(rounds)
                 yield from cost_of_a_query(SMALL_ROUNDS)
                 yield from bm25_at_scale(folder)
+            case "T":
+                yield from lexical(folder, SAMPLES // (QUICK if quick else 1), rounds, 1 if quick else SLOW_ROUNDS)
             case _:
                 yield from imports(SLOW_ROUNDS if quick else IMPORT_ROUNDS)
 
 
+def installed(name: str) -> bool:
+    try:
+        version(name)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
 def versions() -> str:
-    names = ("rankframe", "polars", "numpy", "pytrec-eval-terrier", "ranx", "ir-measures", "bm25s")
-    return ", ".join(f"{name} {version(name)}" for name in names)
+    names = ("rankframe", "polars", "numpy", "pytrec-eval-terrier", "ranx", "ir-measures", "bm25s", "ragas")
+    return ", ".join(f"{name} {version(name)}" for name in names if installed(name))
 
 
 def main() -> None:
-    everything = ["import", "S", "G", "M", "L", "R"]
+    everything = ["import", "S", "G", "M", "L", "R", "T"]
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=str(__doc__).partition("\n")[0])
     parser.add_argument(
         "--quick",
