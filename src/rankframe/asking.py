@@ -18,6 +18,7 @@ J_contra = TypeVar("J_contra", contravariant=True)
 Answer = TypeVar("Answer")
 
 _PATIENCE = 5.0  # seconds that a task may take to end when it is told to
+_BLOCKED = 2.0  # seconds after which a loop that does nothing else is not waited for
 _LOOK = 0.2  # seconds after which it is looked whether the user interrupts
 
 
@@ -63,7 +64,13 @@ class Loop:
                 self._loop = asyncio.new_event_loop()
                 self._thread = Thread(target=_run, args=[self._loop], daemon=True, name="rankframe-asking")
                 self._thread.start()
-        waited = asyncio.run_coroutine_threadsafe(whole(), self._loop)
+        coroutine = whole()
+        try:
+            waited = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        except RuntimeError:  # the loop has ended, as the user interrupted
+            _unawaited(coroutine)
+            _unawaited(awaitable)
+            raise
         end = None if timeout is None else time.monotonic() + timeout
         while True:  # a wait without end would not always be interrupted
             left = _LOOK if end is None else min(_LOOK, end - time.monotonic())
@@ -80,20 +87,31 @@ class Loop:
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
         if self._loop is None or self._thread is None:
             return
-        with suppress(FutureTimeoutError):
-            asyncio.run_coroutine_threadsafe(_cancelled(), self._loop).result(2 * _PATIENCE)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(_PATIENCE)
-        if not self._thread.is_alive():  # else a coroutine blocks it, and it ends with the process
-            self._loop.close()
+        turns = Event()
+        with suppress(RuntimeError):  # it has ended already
+            self._loop.call_soon_threadsafe(turns.set)
+            self._loop.call_soon_threadsafe(self._loop.stop)
+        if turns.wait(_BLOCKED):  # else a coroutine that never awaits holds it, and it ends when that does
+            self._thread.join(3 * _PATIENCE)
 
 
 def _run(loop: asyncio.AbstractEventLoop) -> None:
-    """Run a loop until it is stopped; a task that ends the program ends it where its result is waited for."""
-    while True:
-        with suppress(KeyboardInterrupt, SystemExit):
-            loop.run_forever()
-            break
+    """Run a loop until it is stopped, and end what it does then.
+
+    A task that ends the program ends it where its result is waited for.
+    """
+    for run in (loop.run_forever, lambda: loop.run_until_complete(_cancelled())):
+        while True:
+            with suppress(KeyboardInterrupt, SystemExit):
+                run()
+                break
+    loop.close()
+
+
+def _unawaited(awaitable: object) -> None:
+    """Say of a coroutine that nobody is going to await it."""
+    if inspect.iscoroutine(awaitable):
+        awaitable.close()
 
 
 def iterates_alone(found: object) -> bool:

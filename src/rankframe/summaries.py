@@ -87,20 +87,21 @@ def summarised(scores: pl.DataFrame, metrics: Sequence[Measured], unit: str) -> 
     return pl.DataFrame(rows, schema=SUMMARY, orient="row")
 
 
-def _counted(metrics: Sequence[Measured], unit: str) -> list[tuple[str, str, str]]:
+def _counted(metrics: Sequence[Measured], unit: str) -> list[tuple[str, str, str | None]]:
     """What is counted, as (name, column of values, column of statuses).
 
-    Queries are one population for all metrics of a report; of samples, each metric has its own.
+    Queries are one population for all metrics of a report; of samples, each metric has its own, and one without
+    statuses never fails, though another may fail beside it.
     """
     if unit != "sample":
         return [("counts", metrics[0].name, "status")]
-    by_name = {metric.name: metric.status or "status" for metric in metrics}
+    by_name = {metric.name: metric.status for metric in metrics}
     return [(f"{name} counts", name, status) for name, status in by_name.items()]
 
 
-def _counts(counted: tuple[str, str, str]) -> pl.Expr:
+def _counts(counted: tuple[str, str, str | None]) -> pl.Expr:
     name, values, status = counted
-    scored, said = pl.col(values).is_not_null(), pl.col(status)
+    scored, said = pl.col(values).is_not_null(), pl.lit("ok") if status is None else pl.col(status)
     return pl.struct(
         scored.sum().alias("n"),
         (scored & (said == "missing")).sum().alias("n_missing"),

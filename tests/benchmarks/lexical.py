@@ -18,7 +18,7 @@ import rankframe as rf
 
 from . import peers
 from .ragas_peer import exact_match_with_ragas
-from .rows import Aim, Row, faster, in_turn, needed, told
+from .rows import Aim, Row, Side, faster, in_turn, needed, told
 
 SAMPLES = 100_000
 METRICS = ("exact_match", "token_f1", "context_recall", "context_precision")
@@ -121,7 +121,10 @@ def lexical(folder: Path, count: int, rounds: int, slow_rounds: int) -> Iterator
         return
     pairs = frame.select("response", "reference")
     records = pairs.to_dicts()
-    sides = {"ours": partial(ours, pairs, METRICS[:1]), "theirs": partial(exact_match_with_ragas, records)}
+    sides: dict[str, Side] = {
+        "ours": partial(ours, pairs, METRICS[:1]),
+        "theirs": partial(exact_match_with_ragas, records),
+    }
     seconds = in_turn(sides, slow_rounds)
     yield faster(name, "Ragas' ExactMatch by its evaluate", seconds["ours"], seconds["theirs"], Aim(20))
 

@@ -26,6 +26,8 @@ SCALARS: dict[str, Callable[..., float]] = {
     "average_precision": rf.metrics.average_precision,
 }
 WITH_CUTOFF = sorted(name for name, family in rf.metrics.REGISTRY.items() if family.has_cutoff)
+OF_QUERIES = [name for name in WITH_CUTOFF if rf.metrics.REGISTRY[name].unit == "query"]
+OF_SAMPLES = [name for name in WITH_CUTOFF if rf.metrics.REGISTRY[name].unit == "sample"]
 WITHOUT_CUTOFF = sorted(name for name, family in rf.metrics.REGISTRY.items() if not family.has_cutoff)
 
 
@@ -163,7 +165,7 @@ def test_k_larger_than_a_list() -> None:
 
 
 @pytest.mark.parametrize("k", [4, 10**6, 2**31, 2**33, 2**63 - 1, 2**64, 10**30], ids=str)
-@pytest.mark.parametrize("family", WITH_CUTOFF)
+@pytest.mark.parametrize("family", OF_QUERIES)
 def test_k_larger_than_any_list(family: str, k: int) -> None:
     """Beyond the list a cutoff changes what is divided by k, and nothing else, however large it is."""
     name = f"{family}@{k}"
@@ -176,6 +178,23 @@ def test_k_larger_than_any_list(family: str, k: int) -> None:
         assert value == pytest.approx(2 / (k + 2))
     else:
         assert value == pytest.approx(whole)
+
+
+THREE_IDS = {"user_input": "red kite", "retrieved_context_ids": ["a", "b", "c"], "reference_context_ids": ["b", "z"]}
+
+
+def of_sample(name: str, **changed: list[str]) -> float:
+    """The value of a metric of ids for one sample."""
+    return rf.evaluate_samples([{**THREE_IDS, **changed}], metrics=name).value(name)
+
+
+@pytest.mark.parametrize("k", [4, 10**6, 2**31, 2**33, 2**63 - 1, 2**64, 10**30], ids=str)
+@pytest.mark.parametrize("family", OF_SAMPLES)
+def test_k_larger_than_any_list_of_ids(family: str, k: int) -> None:
+    """The ids of a sample are a ranking too."""
+    whole = of_sample(family)
+    assert of_sample(f"{family}@{k}") == pytest.approx(whole * 3 / k if family == "context_id_precision" else whole)
+    assert of_sample(f"context_id_precision(over=returned)@{k}") == pytest.approx(1 / 3)
 
 
 BAD_CUTOFFS: list[Any] = [
@@ -445,7 +464,14 @@ def test_a_list_is_cut_at_each_k() -> None:
     assert rf.metrics.recall_at_k(docs, qrels["q1"], 3) == 0.5
 
 
-@pytest.mark.parametrize("family", WITH_CUTOFF)
+@pytest.mark.parametrize("family", OF_SAMPLES)
+def test_ids_behind_the_cutoff_do_not_count(family: str) -> None:
+    long = of_sample(f"{family}@3", retrieved_context_ids=["a", "b", "c", "z"])
+    assert long == of_sample(f"{family}@3") > 0
+    assert of_sample(f"{family}@1") == 0.0
+
+
+@pytest.mark.parametrize("family", OF_QUERIES)
 def test_results_behind_the_cutoff_do_not_count(family: str) -> None:
     """No metric at 3 sees what stands in rank 4 and below."""
     qrels = {"q1": {"a": 1, "d": 2, "e": 0, "f": -1, "g": 1}}

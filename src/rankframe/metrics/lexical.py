@@ -182,8 +182,8 @@ def lexical_faithfulness(texts: Texts, *, none: Literal["null", "zero"] = "null"
 def tfidf_answer_relevance(texts: Texts, *, idf: Literal["pair", "corpus"] = "pair") -> pl.Expr:
     """Whether the response speaks of what was asked, by its words.
 
-    With `idf="corpus"` a score depends on the other samples. Null without a question or a response; 0 where either has
-    no word.
+    With `idf="corpus"` a score depends on the other samples of its run. Null without a question or a response; 0 where
+    either has no word.
 
     >>> tfidf_answer_relevance(idf="corpus").name
     'tfidf_answer_relevance(idf=corpus)'
@@ -204,7 +204,8 @@ def tfidf_answer_relevance(texts: Texts, *, idf: Literal["pair", "corpus"] = "pa
 def rouge_l(texts: Texts) -> pl.Expr:
     """How much of the reference the response says in the same order; words of letters and digits of any script.
 
-    Equal to rouge-score's on ASCII. Null without a reference.
+    Equal to rouge-score's on ASCII. Chinese, Japanese, Thai, Lao, Khmer and Burmese stand without blanks: every letter
+    of theirs, with its marks, is a word. Null without a reference.
 
     >>> rouge_l().name  # doctest: +SKIP
     'rouge_l'

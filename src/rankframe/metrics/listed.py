@@ -7,6 +7,7 @@ from typing import Literal
 import polars as pl
 
 from rankframe.metrics.matching import by_row, exploded
+from rankframe.metrics.squad import ENDS
 
 _CITATION = r"\[([^\[\]]+)\]"
 
@@ -47,7 +48,8 @@ def cited(response: pl.Series, sources: pl.Series, what: Literal["recall", "prec
     frame = pl.DataFrame({"response": response.fill_null(""), "sources": sources.list.drop_nulls().list.unique()})
     marks = pl.col("response").str.extract_all(_CITATION).list.eval(pl.element().str.slice(1).str.head(-1))
     cuts = marks.list.join(";").str.replace_all(",", ";", literal=True).str.split(";")
-    said = cuts.list.eval(pl.element().str.strip_chars().filter(pl.element().str.strip_chars() != "")).list.unique()
+    stripped = cuts.list.eval(pl.element().str.replace_all(ENDS, ""))
+    said = stripped.list.eval(pl.element().filter(pl.element() != "")).list.unique()
     right = said.list.set_intersection("sources").list.len()
     over = pl.col("sources").list.len() if what == "recall" else said.list.len()
     share = pl.when(over > 0).then(right / over).otherwise(0.0)

@@ -1,7 +1,7 @@
 """Responses, references and contexts held against each other: what several lexical metrics are made of.
 
-Every function takes columns of equal length, a row for each sample, and gives one. Samples with several references get
-the best over them.
+What a sample has several of, such as references, stands in a frame with a row for each and the number of its sample in
+`row`; what it has one of in a column with a row for each sample, and so do the results. The best reference counts.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import polars as pl
 
-from rankframe.metrics.squad import normalised, token_sets, tokens, words
+from rankframe.metrics.squad import normalised, tokens
 
 _ENOUGH = 7
 """Tenths of a claim's words that a context must have more than, for the claim to count as supported."""
@@ -19,11 +19,10 @@ _ENOUGH = 7
 class Pairs:
     """Every sample beside each of its references, normalised: what answers are compared over."""
 
-    def __init__(self, response: pl.Series, references: pl.Series) -> None:
+    def __init__(self, response: pl.Series, references: pl.DataFrame) -> None:
+        """The references: row, item, normalised."""
         self.height = len(response)
-        pairs = exploded(references)
-        self.row = pairs["row"]
-        self.reference = normalised(pairs["item"])
+        self.row, self.reference = references["row"], references["item"]
         self.response = normalised(response.fill_null("")).gather(self.row)
 
     def best(self, values: pl.Series) -> pl.Series:
@@ -89,14 +88,9 @@ def _shared_bags(pair: pl.DataFrame) -> pl.Series:
 
 
 def exploded(lists: pl.Series) -> pl.DataFrame:
-    """The items of lists, with the row that each came from: row UInt32, item. Null items and empty lists are left out.
-
-    The place of an item in its list, null items counted, is in `place`.
-    """
+    """The items of lists, with the row that each came from: row, item. Null items and empty lists are left out."""
     frame = lists.alias("item").to_frame().with_row_index("row")
-    frame = frame.filter(pl.col("item").list.len() > 0)
-    frame = frame.with_columns(place=pl.int_ranges(pl.col("item").list.len())).explode("item", "place")
-    return frame.filter(pl.col("item").is_not_null())
+    return frame.filter(pl.col("item").list.len() > 0).explode("item").filter(pl.col("item").is_not_null())
 
 
 def by_row(row: pl.Series, values: pl.Series, height: int, put: Callable[[pl.Expr], pl.Expr]) -> pl.Series:
@@ -104,29 +98,39 @@ def by_row(row: pl.Series, values: pl.Series, height: int, put: Callable[[pl.Exp
     made = pl.DataFrame({"row": row, "value": values})
     if len(row) != height or made["row"].n_unique() != height:
         made = made.group_by("row").agg(put(pl.col("value")))
-        every = pl.DataFrame({"row": pl.int_range(height, dtype=pl.UInt32, eager=True)})
+        every = pl.DataFrame({"row": pl.int_range(height, dtype=pl.get_index_type(), eager=True)})
         made = every.join(made, on="row", how="left", maintain_order="left")
     return made["value"]
 
 
-class Contexts:
-    """Every sample's contexts as token sets, beside each of its references as one."""
+_CERTAIN = "[A-Za-z0-9]{4,}"
+"""What normalisation never takes away: no article is as long, and what is deleted only joins words."""
 
-    def __init__(self, references: pl.Series, contexts: pl.Series, wanted: Callable[[pl.Series], pl.Series]) -> None:
-        """`wanted` gives the tokens of references that are looked for."""
-        self.height = len(contexts)
-        pairs = exploded(references).select("row", pl.int_range(pl.len(), dtype=pl.UInt32).alias("pair"), "item")
-        self.pair_row = pairs["row"]
-        self.wanted = wanted(pairs["item"])
-        found = exploded(contexts)
-        sets = pl.DataFrame({"row": found["row"], "context": token_sets(found["item"])})
-        beside = pl.DataFrame({"row": self.pair_row, "pair": pairs["pair"], "wanted": self.wanted})
-        self.found = (
-            beside.join(sets, on="row", maintain_order="left")
-            .select("pair", found=pl.col("wanted").list.set_intersection("context"))
-            .filter(pl.col("found").list.len() > 0)
-        )
-        self.n_contexts = contexts.list.len().fill_null(0).cast(pl.Int64)
+
+def emptied(references: pl.Series) -> pl.Series:
+    """Whether normalisation leaves nothing of some reference of each sample, from lists of them: Boolean."""
+    given = exploded(references)
+    doubtful = given.filter(~pl.col("item").str.contains(_CERTAIN))
+    rows = doubtful["row"].filter(normalised(doubtful["item"]) == "")
+    return pl.int_range(len(references), dtype=pl.get_index_type(), eager=True).is_in(rows.implode())
+
+
+class Contexts:
+    """Every sample's contexts beside the tokens of each of its references."""
+
+    def __init__(
+        self, references: pl.DataFrame, contexts: pl.DataFrame, n_contexts: pl.Series, without: frozenset[str]
+    ) -> None:
+        """The references: row, item, normalised; contexts: row, tokens; `without` is not looked for."""
+        self.pair_row, self.n_contexts = references["row"], n_contexts.cast(pl.Int64)
+        self.wanted = _dropped(tokens(references["item"]).list.unique(), without)
+        pairs = self.pair_row.alias("row").to_frame().with_row_index("pair")
+        beside = contexts["row"].to_frame().with_row_index("context").join(pairs, on="row", maintain_order="left")
+        every = beside.height == contexts.height and beside["context"].n_unique() == contexts.height
+        context = contexts["tokens"] if every else contexts["tokens"].gather(beside["context"])
+        shared = pl.DataFrame([beside["pair"], self.wanted.gather(beside["pair"]).alias("wanted"), context])
+        found = shared.select("pair", found=pl.col("wanted").list.set_intersection("tokens"))
+        self.found = found.filter(pl.col("found").list.len() > 0)
 
     def recall(self) -> pl.Series:
         """Share of a reference's tokens that stand in any context; null where it has none."""
@@ -136,7 +140,7 @@ class Contexts:
         share = pl.DataFrame({"n": n, "size": size}).select(
             share=pl.when(pl.col("size") > 0).then(pl.col("n") / pl.col("size"))
         )["share"]
-        return by_row(self.pair_row, share, self.height, lambda value: value.max())
+        return by_row(self.pair_row, share, len(self.n_contexts), lambda value: value.max())
 
     def precision(self) -> pl.Series:
         """Share of the contexts that have any of a reference's tokens, 0 where there is no context."""
@@ -145,30 +149,29 @@ class Contexts:
         share = pl.DataFrame({"n": n, "all": all_of}).select(
             share=pl.when(pl.col("all") > 0).then(pl.col("n") / pl.col("all")).otherwise(0.0)
         )["share"]
-        return by_row(self.pair_row, share, self.height, lambda value: value.max())
+        return by_row(self.pair_row, share, len(self.n_contexts), lambda value: value.max())
 
 
 def _placed(counts: pl.DataFrame, height: int) -> pl.Series:
     """The counts of pairs in their order, 0 for those without one."""
-    every = pl.DataFrame({"pair": pl.int_range(height, dtype=pl.UInt32, eager=True)})
+    every = pl.DataFrame({"pair": pl.int_range(height, dtype=pl.get_index_type(), eager=True)})
     return every.join(counts, on="pair", how="left", maintain_order="left")["n"].fill_null(0)
 
 
-def query_precision(query: pl.Series, contexts: pl.Series, without: frozenset[str]) -> pl.Series:
-    """Share of the contexts that have a word of the query, 0 where there is no context; null without a query."""
-    found = exploded(contexts)
-    wanted = _dropped(words(query), without)
-    pair = pl.DataFrame({"wanted": wanted.gather(found["row"]), "context": words(found["item"])})
+def query_precision(
+    query: pl.Series, contexts: pl.DataFrame, n_contexts: pl.Series, without: frozenset[str]
+) -> pl.Series:
+    """Share of the contexts that have a word of the query, 0 where there is no context; null without a query.
+
+    The query: its words; contexts: row, words.
+    """
+    wanted = _dropped(query, without)
+    pair = pl.DataFrame({"wanted": wanted.gather(contexts["row"]), "context": contexts["words"]})
     useful = pair.select(useful=pl.col("wanted").list.set_intersection("context").list.len() > 0)["useful"]
-    n = by_row(found["row"], useful.cast(pl.Int64), len(query), lambda value: value.sum()).fill_null(0)
-    frame = pl.DataFrame({"query": query, "n": n, "all": contexts.list.len().fill_null(0)})
+    n = by_row(contexts["row"], useful.cast(pl.Int64), len(query), lambda value: value.sum()).fill_null(0)
+    frame = pl.DataFrame({"query": query, "n": n, "all": n_contexts})
     share = pl.when(pl.col("all") > 0).then(pl.col("n") / pl.col("all")).otherwise(0.0)
     return frame.select(share=pl.when(pl.col("query").is_not_null()).then(share))["share"]
-
-
-def reference_tokens(without: frozenset[str]) -> Callable[[pl.Series], pl.Series]:
-    """The distinct tokens of references, without these."""
-    return lambda references: _dropped(tokens(normalised(references)).list.unique(), without)
 
 
 def _dropped(sets: pl.Series, without: frozenset[str]) -> pl.Series:
@@ -178,16 +181,14 @@ def _dropped(sets: pl.Series, without: frozenset[str]) -> pl.Series:
     return sets.list.set_difference(stop.new_from_index(0, len(sets)))
 
 
-def supported_claims(claims: pl.Series, contexts: pl.Series) -> pl.Series:
+def supported_claims(claims: pl.DataFrame, contexts: pl.DataFrame, height: int) -> pl.Series:
     """Share of each sample's claims of which more than 70 % of the distinct words stand in one context.
 
-    Null where there is no claim.
+    Null where there is no claim. Claims and contexts: row, words.
     """
-    said, found = exploded(claims), exploded(contexts)
-    claim = pl.DataFrame({"row": said["row"], "claim": words(said["item"])}).with_row_index("number")
-    context = pl.DataFrame({"row": found["row"], "context": words(found["item"])})
-    shared_words = pl.col("claim").list.set_intersection("context").list.len().cast(pl.Int64)
-    enough = 10 * shared_words > _ENOUGH * pl.col("claim").list.len().cast(pl.Int64)
-    supported = claim.join(context, on="row").filter(enough).select("number").unique()
+    claim = claims.with_row_index("number")
+    shared_words = pl.col("words").list.set_intersection("words_right").list.len().cast(pl.Int64)
+    enough = 10 * shared_words > _ENOUGH * pl.col("words").list.len().cast(pl.Int64)
+    supported = claim.join(contexts, on="row").filter(enough).select("number").unique()
     is_supported = claim["number"].is_in(supported["number"].implode())
-    return by_row(said["row"], is_supported.cast(pl.Float64), len(claims), lambda value: value.mean())
+    return by_row(claims["row"], is_supported.cast(pl.Float64), height, lambda value: value.mean())

@@ -37,9 +37,13 @@ def rouge_l() -> Compare:
     return compare
 
 
+_UNSPACED = r"[[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]&&\p{L}]"
+_WORD = rf"{_UNSPACED}\p{{M}}*|[[\p{{L}}\p{{M}}\p{{N}}]--{_UNSPACED}]+"
+
+
 def _words(texts: pl.Series) -> pl.Series:
-    """Words of letters, with their marks, and digits."""
-    return texts.str.to_lowercase().str.extract_all(r"[\p{L}\p{M}\p{N}]+")
+    """Words of letters, with their marks, and digits; where no blanks are written, every letter is a word."""
+    return texts.str.to_lowercase().str.extract_all(_WORD)
 
 
 def chrf() -> Compare:

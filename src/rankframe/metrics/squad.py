@@ -17,9 +17,13 @@ from rankframe.metrics import texts_scalar
 
 BLANK = r"\s\x1c-\x1f"
 """What Python takes for white space, inside of a character class."""
+ENDS = f"^[{BLANK}]+|[{BLANK}]+$"
+"""What Python's `strip` takes away."""
 
 _ARTICLE = r"(^|[^\p{L}\p{N}])(?:a|an|the)($|[^\p{L}\p{N}])"  # Python's \b, where no underscore is left
-_UNUSUAL = r"[^ -~\t\n\r\x0b\x0c\x1c-\x1f]"
+_BLANKS = rf"[{BLANK}]{{2,}}|[{BLANK}--[ ]]"  # all but a single blank, which is most of them and stays
+_ASCII_BLANK = r"[\t-\r\x1c-\x1f]"
+_ASCII_CONTROLS = (r"[\x00-\x08]", r"[\x0e-\x17]", r"[\x18-\x1b\x7f]")  # so few at a time are found much faster
 _WORD = r"[\p{L}\p{N}_]{2,}"
 
 
@@ -37,12 +41,29 @@ def _unknown() -> str:
     return r"[^\x00-\x7f]"
 
 
-def _patched(text: pl.Series, made: pl.Series, pattern: str, other: Callable[[pl.Series], pl.Series]) -> pl.Series:
-    """`made`, with what `other` gives where the text holds what the pattern finds."""
-    odd = text.str.contains(pattern).fill_null(value=False)
-    if not odd.any():
+def _beyond_ascii(text: pl.Series) -> pl.Series:
+    return (text.str.len_bytes() != text.str.len_chars()).fill_null(value=False)
+
+
+def _patched(
+    text: pl.Series, made: pl.Series, other: Callable[[pl.Series], pl.Series], pattern: str | None = None
+) -> pl.Series:
+    """`made`, with what `other` gives where the text holds what the pattern, by default unknown characters, finds.
+
+    The pattern is of characters beyond ASCII.
+    """
+    places = _beyond_ascii(text).arg_true()
+    if len(places):
+        places = places.filter(text.gather(places).str.contains(pattern or _unknown()))
+    return _replaced(text, made, places, other)
+
+
+def _replaced(
+    text: pl.Series, made: pl.Series, places: pl.Series, other: Callable[[pl.Series], pl.Series]
+) -> pl.Series:
+    """`made`, with what `other` gives for the texts at some places."""
+    if not len(places):
         return made
-    places = odd.arg_true()
     index = pl.int_range(len(text), dtype=pl.Int64, eager=True)
     index = index.scatter(places, pl.int_range(len(text), len(text) + len(places), dtype=pl.Int64, eager=True))
     return pl.concat([made, other(text.gather(places)).cast(made.dtype)]).gather(index).alias(made.name)
@@ -60,6 +81,11 @@ def _without_articles(text: pl.Expr) -> pl.Expr:
     return text.str.replace_all(_ARTICLE, "${1} ${2}").str.replace_all(_ARTICLE, "${1} ${2}")
 
 
+def _collapsed(text: pl.Expr) -> pl.Expr:
+    """What `" ".join(text.split())` gives."""
+    return text.str.replace_all(_BLANKS, " ").str.strip_chars(" ")
+
+
 def normalised(text: pl.Series) -> pl.Series:
     """The texts after SQuAD normalisation; null stays null.
 
@@ -67,12 +93,12 @@ def normalised(text: pl.Series) -> pl.Series:
     ['eiffel tower', None]
     """
     plain = _without_articles(_TEXT.str.to_lowercase().str.replace_all("[[:punct:]]", ""))
-    made = _run(plain.str.replace_all(f"[{BLANK}]+", " ").str.strip_chars(" "), text)
-    return _patched(text, made, _unknown(), lambda odd: _python(odd, texts_scalar.normalized))
+    made = _run(_collapsed(plain), text)
+    return _patched(text, made, lambda odd: _python(odd, texts_scalar.normalized))
 
 
 def tokens(normal: pl.Series) -> pl.Series:
-    """The tokens of normalised texts, in order: List(String); none of an empty text.
+    """The tokens of texts whose blanks are collapsed, in order: List(String); none of an empty text.
 
     >>> tokens(pl.Series(["eiffel tower", ""])).to_list()
     [['eiffel', 'tower'], []]
@@ -87,21 +113,23 @@ def token_sets(text: pl.Series) -> pl.Series:
     The articles stand among them where that does no harm, as no normalised text has one as a token.
     """
     lowered = _TEXT.str.to_lowercase().str.replace_all("[[:punct:]]", "")
-    blanks = rf"[{BLANK}--[ ]]"
-    made = _run(lowered.str.replace_all(blanks, " ").str.split(" "), text)
-    return _patched(text, made, _UNUSUAL, lambda odd: tokens(normalised(odd)))
+    made = _run(lowered.str.replace_all(_ASCII_BLANK, " ").str.split(" "), text)
+    odd = _beyond_ascii(text)
+    for controls in _ASCII_CONTROLS:  # with an article beside one, what stands between blanks is no token
+        odd |= text.str.contains(controls).fill_null(value=False)
+    return _replaced(text, made, odd.arg_true(), lambda odd: tokens(normalised(odd)))
 
 
 def words(text: pl.Series) -> pl.Series:
     """What Python's `lower().split()` gives, as a set: List(String)."""
-    made = _run(_TEXT.str.to_lowercase().str.extract_all(f"[^{BLANK}]+").list.unique(), text)
-    return _patched(text, made, _unknown(), lambda odd: _python(odd, lambda one: sorted(set(one.lower().split()))))
+    made = tokens(_run(_collapsed(_TEXT.str.to_lowercase()), text)).list.unique()
+    return _patched(text, made, lambda odd: _python(odd, lambda one: sorted(set(one.lower().split()))))
 
 
 def terms(text: pl.Series) -> pl.Series:
     r"""What the pattern \b\w\w+\b finds in the lowered text, in order: List(String)."""
     made = _run(_TEXT.str.to_lowercase().str.extract_all(_WORD), text)
-    return _patched(text, made, _unknown(), lambda odd: _python(odd, lambda one: re.findall(r"\w\w+", one.lower())))
+    return _patched(text, made, lambda odd: _python(odd, lambda one: re.findall(r"\w\w+", one.lower())))
 
 
 def _python(text: pl.Series, function: Callable[[str], object]) -> pl.Series:
@@ -120,11 +148,9 @@ def claims(response: pl.Series, longer_than: int = 10) -> pl.Series:
     >>> claims(pl.Series(["It is red. It is a large kite!"])).to_list()
     [['It is a large kite!']]
     """
-    sentence = pl.element().str.replace_all(f"^[{BLANK}]+|[{BLANK}]+$", "")
     split = _TEXT.str.replace_all(f"([.!?])[{BLANK}]+", f"${{1}}{_CUT}").str.split(_CUT)
-    made = _run(
-        split.list.eval(sentence).list.eval(pl.element().filter(pl.element().str.len_chars() > longer_than)), response
-    )
+    stripped = split.list.eval(pl.element().str.replace_all(ENDS, ""))
+    made = _run(stripped.list.eval(pl.element().filter(pl.element().str.len_chars() > longer_than)), response)
     return _patched(
-        response, made, _CUT, lambda odd: _python(odd, lambda one: texts_scalar.split_claims(one, longer_than))
+        response, made, lambda odd: _python(odd, lambda one: texts_scalar.split_claims(one, longer_than)), _CUT
     )

@@ -8,21 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import polars as pl
 
+from rankframe.errors import DataError
 from rankframe.metrics.listed import cited, ranked_ids
-from rankframe.metrics.matching import (
-    Contexts,
-    Pairs,
-    by_row,
-    exploded,
-    query_precision,
-    reference_tokens,
-    supported_claims,
-)
-from rankframe.metrics.squad import claims
+from rankframe.metrics.matching import Contexts, Pairs, by_row, exploded, query_precision, supported_claims
+from rankframe.metrics.squad import claims, normalised, token_sets, words
 from rankframe.metrics.texts_scalar import STOPWORDS
 from rankframe.metrics.tfidf import tfidf_cosine
 
@@ -48,22 +41,52 @@ class Held:
 
     def __init__(self, samples: pl.DataFrame) -> None:
         self.samples = samples
-        self._contexts: dict[bool, Contexts] = {}
+        self._beside: dict[bool, Contexts] = {}
 
     def __getitem__(self, name: str) -> pl.Series:
         return self.samples[name]
 
     @cached_property
+    def references(self) -> pl.DataFrame:
+        """Every reference of every sample, normalised: row, item."""
+        given = exploded(self[_GOLDS])
+        return given.with_columns(normalised(given["item"]).alias("item"))
+
+    @cached_property
     def pairs(self) -> Pairs:
         """Responses beside their references."""
-        return Pairs(self["response"], self[_GOLDS])
+        return Pairs(self["response"], self.references)
+
+    @cached_property
+    def n_contexts(self) -> pl.Series:
+        """How many contexts each sample has, those among them that are null."""
+        return self["retrieved_contexts"].list.len().fill_null(0)
+
+    @cached_property
+    def _contexts(self) -> pl.DataFrame:
+        return exploded(self["retrieved_contexts"])
+
+    @cached_property
+    def _context_tokens(self) -> pl.DataFrame:
+        return self._contexts.select("row", token_sets(self._contexts["item"]).alias("tokens"))
+
+    @cached_property
+    def context_words(self) -> pl.DataFrame:
+        """Every context of every sample, as words: row, words."""
+        return self._contexts.select("row", words(self._contexts["item"]).alias("words"))
+
+    @cached_property
+    def claims(self) -> pl.DataFrame:
+        """Every claim of every response, as words: row, words."""
+        said = exploded(claims(self["response"]))
+        return said.select("row", words(said["item"]).alias("words"))
 
     def contexts(self, *, stopwords: bool) -> Contexts:
         """Contexts beside the tokens of references, with or without stop words."""
-        if stopwords not in self._contexts:
-            without = frozenset() if stopwords else STOPWORDS
-            self._contexts[stopwords] = Contexts(self[_GOLDS], self["retrieved_contexts"], reference_tokens(without))
-        return self._contexts[stopwords]
+        if stopwords not in self._beside:
+            beside = Contexts(self.references, self._context_tokens, self.n_contexts, _without(stopwords=stopwords))
+            self._beside[stopwords] = beside
+        return self._beside[stopwords]
 
     def ranked(self, metric: pl.Expr) -> pl.Series:
         """A retrieval metric of the retrieved ids, where those of the reference contexts are relevant."""
@@ -142,17 +165,17 @@ class Texts:
 
     def asked_for(self, *, stopwords: bool) -> pl.Expr:
         """Share of the contexts that have a word of the question."""
-        without = frozenset() if stopwords else STOPWORDS
+        without = _without(stopwords=stopwords)
         return self.column(
             f"asked for {stopwords}",
-            lambda held: query_precision(held["user_input"], held["retrieved_contexts"], without),
+            lambda held: query_precision(words(held["user_input"]), held.context_words, held.n_contexts, without),
         )
 
     @property
     def supported(self) -> pl.Expr:
         """Share of the response's claims that some context supports by its words; null without a claim."""
         return self.column(
-            "supported", lambda held: supported_claims(claims(held["response"]), held["retrieved_contexts"])
+            "supported", lambda held: supported_claims(held.claims, held.context_words, held.samples.height)
         )
 
     def cited(self, what: Literal["recall", "precision"]) -> pl.Expr:
@@ -167,11 +190,39 @@ class Texts:
         )
 
 
+def _without(*, stopwords: bool) -> frozenset[str]:
+    return frozenset() if stopwords else STOPWORDS
+
+
 def completed(samples: pl.DataFrame) -> pl.DataFrame:
-    """`samples` with the inputs that they lack as nulls, and the references of each."""
+    """`samples` with inputs of the right dtypes, those that they lack as nulls, and the references of each.
+
+    Raises:
+        DataError: for an input that holds something else than text, or lists of it.
+    """
     lacking = {name: dtype for name, dtype in INPUTS.items() if name not in samples.columns}
-    samples = samples.with_columns(pl.lit(None, dtype).alias(name) for name, dtype in lacking.items())
+    others = {name: dtype for name, dtype in INPUTS.items() if samples.schema.get(name, dtype) != dtype}
+    for name, dtype in others.items():
+        if not _is_text(samples.schema[name], dtype, ids=name.endswith("_ids")):
+            raise DataError(
+                f"samples: {name!r} is {samples.schema[name]}, expected {dtype}; rankframe.read_samples gives every "
+                f"column of samples its type"
+            )
+    samples = samples.with_columns(
+        *(pl.lit(None, dtype).alias(name) for name, dtype in lacking.items()),
+        *(pl.col(name).cast(dtype) for name, dtype in others.items()),
+    )
     return samples.with_columns(references(samples).alias(_GOLDS))
+
+
+def _is_text(found: pl.DataType, wanted: pl.DataType, *, ids: bool) -> bool:
+    """Whether a dtype holds what another does, but stores it in another way; whole numbers are ids."""
+    held: Any = found
+    if isinstance(wanted, pl.List) and found != pl.Null:
+        if not isinstance(found, (pl.List, pl.Array)):
+            return False
+        held = found.inner
+    return held in (pl.Null, pl.String, pl.Categorical, pl.Enum) or (ids and held.is_integer())
 
 
 def references(samples: pl.DataFrame) -> pl.Series:

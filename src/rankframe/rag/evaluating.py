@@ -9,7 +9,7 @@ from typing import Literal
 
 import polars as pl
 
-from rankframe.errors import DataError, MetricError, listed, warn
+from rankframe.errors import DataError, MetricError, counted, listed, warn
 from rankframe.frames.checks import Invalid, choice
 from rankframe.frames.ledger import Note, note
 from rankframe.metrics.matching import emptied
@@ -17,7 +17,7 @@ from rankframe.metrics.metric import BuiltIn, Metric
 from rankframe.metrics.names import DEFAULT_OF_SAMPLES, resolve
 from rankframe.metrics.texts import Texts, references
 from rankframe.rag.judged import JudgedMetric, columns_of
-from rankframe.rag.judges import Embedder, Judge, is_named
+from rankframe.rag.judges import Embedder, Judge, is_named, is_same
 from rankframe.rag.judging import limits, verdicts
 from rankframe.rag.reports import KEYS, distinct, keyed, sample_report
 from rankframe.rag.sources import Reading, named_samples
@@ -89,26 +89,27 @@ def evaluate_samples(
     [('exact_match', 1.0, 1, 1), ('context_recall', 1.0, 1, 1), ('non_empty_rate', 0.5, 2, 0)]
     """
     asked = resolve(metrics, unit="sample")
-    plans = _plans([metric for metric in asked if isinstance(metric, BuiltIn)])
-    judges = [metric for metric in asked if isinstance(metric, JudgedMetric)]
-    own = [metric for metric in asked if not isinstance(metric, (BuiltIn, JudgedMetric))]
+    once = list({metric.name: metric for metric in asked}.values())  # some may be put together in several ways
+    plans = _plans([metric for metric in once if isinstance(metric, BuiltIn)])
+    judges = [metric for metric in once if isinstance(metric, JudgedMetric)]
+    own = [metric for metric in once if not isinstance(metric, (BuiltIn, JudgedMetric))]
     allowed = limits(concurrency, timeout, retries, wait)
     choice("fingerprint", fingerprint, ("size", "sha256"))
     further = [f"{metric.name}_{name}" for metric in judges for name in metric.columns]
-    distinct([*KEYS, *(metric.name for metric in asked), *further])  # before a judge is paid for it
+    distinct([*KEYS, *(metric.name for metric in once), *further])  # before a judge is paid for it
     if cache is not None:
         _check_named(judges)
     loaded, inputs = named_samples(samples, Reading(lists, legacy, invalid), fingerprint)
     frame = loaded.frame
-    values = {name: column for plan in plans for name, column in plan.values(frame).items()}
-    values |= {metric.name: _own(frame, metric) for metric in own}
-    found = {
+    found = {name: [column] for plan in plans for name, column in plan.values(frame).items()}
+    found |= {metric.name: [_own(frame, metric)] for metric in own}
+    found |= {
         metric.name: columns_of(metric, those)
         for metric, those in zip(
             judges, verdicts(judges, frame, allowed, cache, progress=progress) if judges else [], strict=True
         )
     }
-    scored = [(_measured(metric), found.get(metric.name) or [values[metric.name]]) for metric in asked]
+    scored = [(_measured(metric), found.pop(metric.name, [])) for metric in asked]
     report = sample_report(
         loaded,
         scored,
@@ -131,7 +132,8 @@ def _check_named(metrics: Sequence[JudgedMetric]) -> None:
         one for metric in metrics for one in (metric.judge_of, getattr(metric, "embed", None)) if one is not None
     ]
     for one in asked:
-        if not is_named(one):
+        twins = [other for other in asked if type(other) is type(one) and other.identity == one.identity]
+        if not is_named(one) or not all(is_same(one, other) for other in twins):
             kind = type(one).__name__
             raise DataError(
                 f"cache= cannot tell {one.name} from another: wrap it, as in rankframe.rag.{kind}(function, "
@@ -234,4 +236,5 @@ def _warn_of_failures(report: Report) -> None:
         )
         if failed.height and read.is_empty():
             why = failed[f"{metric.name}_reason"].drop_nulls().unique(maintain_order=True)
-            warn(f"{metric.name}: the judge failed for all of {failed.height:,} samples: {listed(why, 2)}")
+            number = counted(failed.height, "sample")
+            warn(f"{metric.name}: the judge failed for {number}, all that it was asked about: {listed(why, 2)}")

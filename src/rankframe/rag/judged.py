@@ -6,20 +6,20 @@ A value stands beside its status and reason, and a judge that fails leaves null:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
-from rankframe.errors import MetricError
+from rankframe.errors import MetricError, listed, nearest
 from rankframe.metrics.metric import Metric, Unit
 from rankframe.rag import prompts
-from rankframe.rag.claims import by_context, listed_claims, read_compared, read_faithfulness
-from rankframe.rag.judges import as_embedder, as_judge
+from rankframe.rag.claims import Claim, by_context, listed_claims, read_compared, read_faithfulness
+from rankframe.rag.judges import as_embedder, as_judge, cosines, is_same
 from rankframe.rag.judging import Desk, FailedError, Verdict
 from rankframe.rag.prompts import Template
-from rankframe.rag.replies import UnreadError, last_valid, listing, score, text, verdict
+from rankframe.rag.replies import last_valid, read_questions, score
 from rankframe.summaries import CLAIM
 
 SAYS = {
@@ -30,6 +30,8 @@ SAYS = {
     "latency_s": pl.Float64(),
 }
 """The columns that stand behind the values of every judged metric, as `<metric>_<name>`."""
+
+T = TypeVar("T")
 
 CONTEXT_IDS = "retrieved_context_ids"
 
@@ -47,6 +49,9 @@ class JudgedMetric(Metric):
 
     definition = ""
 
+    optional: tuple[str, ...] = ()
+    """What is needed of the samples as a column, and may be blank in one of them."""
+
     def __init__(
         self, name: str, llm: object, template: Template, range: tuple[float | None, float | None] | None
     ) -> None:
@@ -63,9 +68,29 @@ class JudgedMetric(Metric):
         raise MetricError(f"{self.name!r} is what a judge says, no expression; evaluate_samples asks it")
 
     @property
+    def needed(self) -> tuple[str, ...]:
+        """The columns without which there is no verdict: those that the prompt has as fields, at least."""
+        return self.template.fields
+
+    @property
     def fields(self) -> tuple[str, ...]:
         """The columns of a sample that the verdict depends on."""
-        return self.template.fields
+        return tuple(dict.fromkeys([*self.needed, *(("references",) if "reference" in self.needed else ())]))
+
+    def check(self, columns: Sequence[str]) -> None:
+        """Look for the columns that are needed.
+
+        Raises:
+            MetricError: for one that the samples do not have.
+        """
+        lacking = [name for name in self.needed if name not in columns]
+        if "references" in columns and "reference" in lacking:
+            lacking.remove("reference")
+        if lacking:
+            raise MetricError(
+                f"metric {self.name!r} needs a column that the samples do not have, {listed(lacking)}: "
+                f"{nearest(lacking[0], columns)}. A prompt of your own may do without, or with other fields"
+            )
 
     @property
     def columns(self) -> dict[str, pl.DataType]:
@@ -78,19 +103,35 @@ class JudgedMetric(Metric):
         return {"judge": self.judge_of.identity, "prompt": self.template.text}
 
     def same_values(self, other: Metric) -> bool:
-        return isinstance(other, JudgedMetric) and repr(self.identity) == repr(other.identity)
+        return (
+            isinstance(other, JudgedMetric)
+            and type(self) is type(other)
+            and is_same(self.judge_of, other.judge_of)
+            and (self.template.text, self.range) == (other.template.text, other.range)
+        )
 
     def judge(self, sample: Mapping[str, Any], desk: Desk) -> Verdict:
         """The verdict on one sample."""
-        raise NotImplementedError
-
-    def _lacks(self, sample: Mapping[str, Any], *needed: str) -> None:
-        lacking = [name for name in needed if _is_blank(sample.get(name))]
+        several = [one for one in sample.get("references") or [] if not _is_blank(one)]
+        if several and "reference" in self.needed:
+            sample = {**sample, "reference": "\nor: ".join(several)}
+        lacking = [name for name in self.needed if name not in self.optional and _is_blank(sample[name])]
         if lacking:
             raise FailedError("missing_input", f"no {' and no '.join(lacking)}")
+        return self.verdict(sample, desk)
+
+    def verdict(self, sample: Mapping[str, Any], desk: Desk) -> Verdict:
+        """The verdict on one sample, in which nothing that is needed is blank but what is `optional`."""
+        raise NotImplementedError
+
+    def _ask(self, sample: Mapping[str, Any], desk: Desk, read: Callable[[str], T], **own: object) -> tuple[T, str]:
+        return desk.ask(self.judge_of, self.template.text, self.template.filled(sample, **own), read)
 
 
 def _is_blank(value: object) -> bool:
+    """Whether a value says nothing: null, NaN, or a text without a letter."""
+    if isinstance(value, float):
+        return math.isnan(value)
     return value is None or (isinstance(value, str) and not value.strip())
 
 
@@ -137,25 +178,29 @@ def faithfulness(
 class _Faithfulness(JudgedMetric):
     further = MappingProxyType({"claims": pl.List(CLAIM)})
     definition = "supported claims / claims of the response, as a judge finds"
+    optional = ("retrieved_contexts",)
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys([*self.template.fields, "response", "retrieved_contexts"]))
 
     @property
     def fields(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys([*self.template.fields, "response", "retrieved_contexts", CONTEXT_IDS]))
+        return (*super().fields, CONTEXT_IDS)
 
-    def judge(self, sample: Mapping[str, Any], desk: Desk) -> Verdict:
-        self._lacks(sample, *(name for name in self.fields if name not in ("retrieved_contexts", CONTEXT_IDS)))
+    def verdict(self, sample: Mapping[str, Any], desk: Desk) -> Verdict:
         contexts = sample["retrieved_contexts"] or []
         if all(_is_blank(context) for context in contexts):
             return Verdict(0.0, reason="there is no context that could support anything; the judge was not asked")
-        (claims, flaw), reply = desk.ask(
-            self.judge_of,
-            self.template.text,
-            self.template.filled(sample),
-            lambda said: last_valid(said, lambda found: read_faithfulness(found, len(contexts))),
-        )
-        more = {"claims": by_context(claims, len(contexts), sample[CONTEXT_IDS])}
+        compared = "reference" in self.template.fields
+
+        def read(found: dict[str, Any]) -> tuple[list[Claim], str | None]:
+            return read_faithfulness(found, len(contexts), reference=compared)
+
+        (claims, flaw), reply = self._ask(sample, desk, lambda said: last_valid(said, read))
         if not claims:
-            return Verdict(None, "no_claims", "the judge found no claim", reply, more=more)
+            return Verdict(None, "no_claims", flaw or "the judge found no claim", reply)
+        more = {"claims": by_context(claims, len(contexts), sample[CONTEXT_IDS])}
         supported = sum(claim.supported is True for claim in claims)
         return Verdict(supported / len(claims), reason=flaw, reply=reply, more=more)
 
@@ -193,30 +238,22 @@ def correctness(*, llm: object, name: str = "correctness", prompt: str | None = 
 class _Correctness(JudgedMetric):
     further = MappingProxyType({"claims": pl.List(CLAIM)})
     definition = "F1 of the claims of response and reference, as a judge finds"
+    optional = ("response",)
 
     @property
-    def fields(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys([*self.template.fields, "response", "reference", "references"]))
+    def needed(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys([*self.template.fields, "response", "reference"]))
 
-    def judge(self, sample: Mapping[str, Any], desk: Desk) -> Verdict:
-        several = [one for one in sample["references"] or [] if not _is_blank(one)]
-        if several:
-            sample = {**sample, "reference": several[0] if len(several) == 1 else "\nor: ".join(several)}
-        self._lacks(sample, *(name for name in self.fields if name not in ("response", "references")))
+    def verdict(self, sample: Mapping[str, Any], desk: Desk) -> Verdict:
         if _is_blank(sample["response"]):
             return Verdict(0.0, reason="there is no response; the judge was not asked")
-        (claims, missing), reply = desk.ask(
-            self.judge_of,
-            self.template.text,
-            self.template.filled(sample),
-            lambda said: last_valid(said, read_compared),
-        )
+        (claims, missing), reply = self._ask(sample, desk, lambda said: last_valid(said, read_compared))
+        if not claims and not missing:
+            return Verdict(None, "no_claims", "the judge found no claim", reply)
         right = sum(claim.correct is True for claim in claims)
         wrong = len(claims) - right
-        more = {"claims": listed_claims([*claims, *missing])}
-        if not claims and not missing:
-            return Verdict(None, "no_claims", "the judge found no claim", reply, more=more)
-        return Verdict(2 * right / (2 * right + wrong + len(missing)), reply=reply, more=more)
+        value = 2 * right / (2 * right + wrong + len(missing))
+        return Verdict(value, reply=reply, more={"claims": listed_claims([*claims, *missing])})
 
 
 def answer_relevance(
@@ -232,7 +269,7 @@ def answer_relevance(
         llm: a function prompt -> text, plain or async, or a `Judge`.
         embed: a function of a list of texts that gives a vector for each, plain or async, an `Embedder`, or an object
             with `.encode` or `.embed_documents`.
-        n: how many questions; a question that is written twice counts once.
+        n: how many questions; one that is written twice counts once, and the reason tells of another number.
         name: the column of the values.
         prompt: your own template, with the field {response}, and {n} if you like. The reply is a JSON object
             {"questions": [..], "noncommittal": false}.
@@ -274,49 +311,27 @@ class _AnswerRelevance(JudgedMetric):
         self.n = n
 
     @property
-    def fields(self) -> tuple[str, ...]:
+    def needed(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys([*self.template.fields, "user_input", "response"]))
 
     @property
     def identity(self) -> dict[str, Any]:
         return {**super().identity, "embed": self.embed.identity, "n": self.n}
 
-    def judge(self, sample: Mapping[str, Any], desk: Desk) -> Verdict:
-        self._lacks(sample, *self.fields)
-        prompt = self.template.filled(sample, n=self.n)
-        (questions, evasive), reply = desk.ask(self.judge_of, self.template.text, prompt, _read_questions)
+    def same_values(self, other: Metric) -> bool:
+        same = isinstance(other, _AnswerRelevance) and self.n == other.n and is_same(self.embed, other.embed)
+        return same and super().same_values(other)
+
+    def verdict(self, sample: Mapping[str, Any], desk: Desk) -> Verdict:
+        (questions, evasive), reply = self._ask(sample, desk, lambda said: last_valid(said, read_questions), n=self.n)
         more = {"questions": questions, "noncommittal": evasive}
-        asked_for = [sample["user_input"], *questions]
+        texts = [sample["user_input"], *questions]
         try:
-            cosines = desk.numbers(self.embed, asked_for, lambda vectors: _cosines(vectors, len(asked_for)))
+            found = desk.numbers(self.embed, texts, lambda vectors: cosines(vectors, len(texts)))
         except FailedError as error:
             return Verdict(None, error.status, error.reason, reply, more=more)
-        return Verdict(math.fsum(cosines) / len(cosines), reply=reply, more=more)
-
-
-def _read_questions(reply: str) -> tuple[list[str], bool | None]:
-    def read(found: dict[str, Any]) -> tuple[list[str], bool | None]:
-        questions = [text(one, "a question") for one in listing(found, "questions")]
-        if not questions:
-            raise UnreadError("there is no question in the reply")
-        evasive = found.get("noncommittal")
-        return list(dict.fromkeys(questions)), None if evasive is None else verdict(evasive)
-
-    return last_valid(reply, read)
-
-
-def _cosines(vectors: Any, rows: int) -> list[float]:
-    """The cosines of the first vector with each of the others."""
-    import numpy as np
-
-    found = np.asarray(vectors, dtype=np.float64)
-    if found.ndim != 2 or len(found) != rows or not found.shape[1]:
-        raise ValueError(f"its shape is {found.shape} for {rows} texts")
-    norms = np.linalg.norm(found, axis=1)
-    if not np.isfinite(norms).all() or not norms.all():
-        raise ValueError("a vector is 0, or has a number that is not finite")
-    cosines = (found[1:] @ found[0]) / (norms[1:] * norms[0])
-    return [float(one) for one in cosines.clip(-1.0, 1.0)]
+        flaw = None if len(questions) == self.n else f"{len(questions)} different questions, of {self.n} asked for"
+        return Verdict(math.fsum(found) / len(found), reason=flaw, reply=reply, more=more)
 
 
 def judged(
@@ -349,21 +364,16 @@ def judged(
     2.0
     """
     metric = _Scored(name, llm, Template(prompt), range)
-    low, high = metric.range or (None, None)
-    ends = ["any" if end is None else f"{end:g}" for end in (low, high)]
-    metric.template = Template(prompt + prompts.SCORE.replace("{low}", ends[0]).replace("{high}", ends[1]))
+    metric.template = Template(prompt + prompts.score_from(*(metric.range or (None, None))))
     return metric
 
 
 class _Scored(JudgedMetric):
     definition = "a score, as a judge gives it"
 
-    def judge(self, sample: Mapping[str, Any], desk: Desk) -> Verdict:
-        self._lacks(sample, *self.fields)
+    def verdict(self, sample: Mapping[str, Any], desk: Desk) -> Verdict:
         low, high = self.range or (None, None)
-        (value, reason), reply = desk.ask(
-            self.judge_of, self.template.text, self.template.filled(sample), lambda said: score(said, low, high)
-        )
+        (value, reason), reply = self._ask(sample, desk, lambda said: score(said, low, high))
         return Verdict(value, reason=reason, reply=reply)
 
 

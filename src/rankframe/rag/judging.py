@@ -5,27 +5,26 @@ from __future__ import annotations
 import json
 import math
 import time
+from asyncio import CancelledError
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from os import PathLike
-from pathlib import Path
 from threading import TIMEOUT_MAX, Event
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import polars as pl
 
 from rankframe.asking import Loop, TimeOutError, asked, within
-from rankframe.errors import DataError, MetricError
-from rankframe.io.journal import Journal
+from rankframe.errors import MetricError, warn
+from rankframe.rag.caching import Cache, key_of
 from rankframe.rag.judges import Embedder, Judge, Refused, Truncated
-from rankframe.rag.replies import RefusalError, UnreadError
+from rankframe.rag.replies import RefusalError, UnreadError, printable
 from rankframe.rag.transport import is_transport_error, retry_after
 
 T = TypeVar("T")
 
-_HEAD = {"rankframe": "judge cache", "version": 1}
 _LONGEST = 120.0  # seconds that an overloaded service can make us wait at a time
 
 
@@ -34,8 +33,9 @@ class Verdict:
     """What a judge found about one sample.
 
     value: the score, None where there is none. status: `ok`, `no_claims`, `missing_input`, `refused`, `parse_error`,
-    `error`. reason: why, in words. reply: what the judge wrote. attempts: how often it was asked, 0 where the cache
-    knew. more: what further columns of the metric hold.
+    `error`. reason: why, in words, or what in a reply that was read does not add up. reply: what the judge wrote.
+    attempts: how often judge and embedder were called, 0 where the cache knew. latency_s: how long these calls took.
+    more: what further columns of the metric hold.
     """
 
     value: float | None
@@ -54,6 +54,9 @@ class JudgedMetric(Protocol):
     def fields(self) -> tuple[str, ...]:
         """The columns of a sample that the verdict depends on."""
 
+    def check(self, columns: Sequence[str]) -> None:
+        """`MetricError` where samples with these columns lack one that no verdict can do without."""
+
     def judge(self, sample: Mapping[str, Any], desk: Desk) -> Verdict:
         """The verdict on one sample; whatever it raises is told as its status."""
 
@@ -66,77 +69,6 @@ class Limits:
     timeout: float | None
     retries: int
     wait: float
-
-
-class Cache:
-    """Replies that could be read, by a hash of all that they depend on; in a file where there is a path.
-
-    Raises:
-        DataError: for a file that holds something else, or that another process is writing.
-    """
-
-    def __init__(self, path: str | PathLike[str] | None) -> None:
-        self._kept: dict[str, Any] = {}
-        self._journal: Journal | None = None
-        if path is None:
-            return
-        place = Path(path)
-        if not str(path) or place.is_dir():
-            raise DataError(f"cache={str(path)!r} is no file; name one, as in cache='judge.jsonl'")
-        self._journal = Journal(place, f"cache={str(path)!r}")
-        try:
-            self._read(self._journal)
-        except BaseException:
-            self._journal.close()
-            raise
-
-    def _read(self, journal: Journal) -> None:
-        if journal.is_empty:
-            journal.append(_HEAD)
-            return
-        if journal.begins_with() != _HEAD:
-            raise DataError(
-                f"cache={str(journal.path)!r} is a file that no cache of judges is, and is not written over; give "
-                f"another name"
-            )
-        for number, line in journal.lines():
-            if number == 1:
-                continue
-            try:
-                told = json.loads(line)
-                self._kept[told["key"]] = told["reply"]
-            except (LookupError, TypeError, ValueError, RecursionError) as error:
-                raise DataError(
-                    f"{journal.path}: line {number} is no reply of a judge ({error!s:.80}); without the line, it is "
-                    f"asked again"
-                ) from error
-
-    def get(self, key: str) -> Any:
-        """What is kept under a key, None where nothing is."""
-        return self._kept.get(key)
-
-    def keep(self, key: str, reply: Any, **told: Any) -> None:
-        """Keep a reply; it is in the file when this returns."""
-        if key in self._kept:
-            return
-        self._kept[key] = reply
-        if self._journal is not None:
-            self._journal.append({"key": key, **told, "reply": reply})
-
-    def close(self) -> None:
-        """Let others write the file."""
-        if self._journal is not None:
-            self._journal.close()
-
-
-def key_of(identity: Mapping[str, Any], template: str, content: object) -> str:
-    """The hash of all that an answer depends on: who is asked with which parameters, the template, the content.
-
-    >>> key_of({"model": "a"}, "t", "p") == key_of({"model": "b"}, "t", "p")
-    False
-    """
-    told = json.dumps([identity, template, content], sort_keys=True, ensure_ascii=True, default=repr)
-    return blake2b(told.encode(), digest_size=16).hexdigest()
 
 
 class FailedError(Exception):
@@ -166,52 +98,57 @@ class Desk:
         Raises:
             FailedError: where there is no reply or it cannot be read.
         """
-        key = key_of({"judge": judge.identity}, template, prompt)
-        kept = self._cache.get(key)
-        if isinstance(kept, str):
+        key = key_of({"judge": self._cache.known(judge)}, template, prompt)
+        with self._cache.alone(key):
+            kept = self._cache.get(key)
+            if isinstance(kept, str):
+                try:
+                    return read(kept), kept
+                except UnreadError:  # of a version that read less strictly
+                    pass
+            reply = self._reply(judge, prompt)
             try:
-                return read(kept), kept
-            except UnreadError:  # of a version that read less strictly
-                pass
-        reply = self._reply(judge, prompt)
-        try:
-            found = read(reply)
-        except RefusalError as error:
-            raise FailedError("refused", str(error), reply) from error
-        except UnreadError as error:
-            raise FailedError("parse_error", str(error), reply) from error
-        self._cache.keep(key, reply, judge=judge.identity, prompt=blake2b(prompt.encode(), digest_size=8).hexdigest())
+                found = read(reply)
+            except UnreadError as error:
+                status = "refused" if isinstance(error, RefusalError) else "parse_error"
+                raise FailedError(status, str(error), reply) from error
+            short = blake2b(prompt.encode(), digest_size=8).hexdigest()
+            self._cache.keep(key, reply, judge=judge.identity, prompt=short)
         return found, reply
 
     def _reply(self, judge: Judge, prompt: str) -> str:
         try:
             reply = self._called(judge.ask, prompt)
         except Refused as error:
-            raise FailedError(
-                "refused", f"the model refuses: {error}" if str(error) else "the model refuses"
-            ) from error
+            raise _refused(error) from error
         except Truncated as error:
             raise FailedError("parse_error", str(error), error.text) from error
         if not isinstance(reply, str):
             raise FailedError("error", f"the judge gave a {type(reply).__name__}, not a text: {reply!r:.80}")
-        return reply.encode(errors="replace").decode()  # half a surrogate pair is no text
+        return printable(reply)
 
     def numbers(self, embedder: Embedder, texts: list[str], make: Callable[[Any], list[float]]) -> list[float]:
         """The numbers that `make` gives for the vectors of texts; they are kept, and the vectors are not.
 
         Raises:
-            FailedError: where there are no vectors, or `make` raises a ValueError.
+            FailedError: where there are no vectors, or `make` raises.
         """
-        key = key_of({"embedder": embedder.identity}, "", texts)
-        kept = self._cache.get(key)
-        if isinstance(kept, list):
-            return kept
-        vectors = self._called(embedder.ask, texts)
-        try:
-            found = make(vectors)
-        except (TypeError, ValueError) as error:
-            raise FailedError("error", f"the embedder gave no vector for each text: {error}") from error
-        self._cache.keep(key, found, embedder=embedder.identity)
+        key = key_of({"embedder": self._cache.known(embedder)}, "", texts)
+        with self._cache.alone(key):
+            kept = self._cache.get(key)
+            if isinstance(kept, list):
+                return kept
+            try:
+                vectors = self._called(embedder.ask, texts)
+            except Refused as error:
+                raise _refused(error) from error
+            except Truncated as error:
+                raise FailedError("error", str(error)) from error
+            try:
+                found = make(vectors)
+            except Exception as error:  # whatever holds the vectors is asked for its numbers
+                raise FailedError("error", f"the embedder gave no vector for each text: {_said(error)}") from error
+            self._cache.keep(key, found, embedder=embedder.identity)
         return found
 
     def _called(self, function: Callable[[Any], Any], argument: Any) -> Any:
@@ -221,12 +158,12 @@ class Desk:
         """
         attempt = 0
         while True:
-            began = time.perf_counter()
-            self.attempts += 1
             try:
-                return within(self._limits.timeout, function, argument, self._loop)
+                return self._timed(function, argument)
             except TimeOutError as error:
                 raise FailedError("error", f"timed out: {error}") from error
+            except CancelledError as error:  # of the call, not of us: nobody awaits what asks here
+                raise FailedError("error", "the call was cancelled") from error
             except (Refused, Truncated):
                 raise
             except Exception as error:
@@ -237,19 +174,34 @@ class Desk:
                     pause = self._limits.wait * 2 ** min(attempt, 60)
                 if self._stop.wait(min(pause, _LONGEST, TIMEOUT_MAX)):
                     raise FailedError("error", f"interrupted after {_said(error)}") from error
-            finally:
-                self.latency_s += time.perf_counter() - began
             attempt += 1
+
+    def _timed(self, function: Callable[[Any], Any], argument: Any) -> Any:
+        self.attempts += 1
+        began = time.perf_counter()
+        try:
+            return within(self._limits.timeout, function, argument, self._loop)
+        finally:
+            self.latency_s += time.perf_counter() - began
+
+
+def _refused(error: Refused) -> FailedError:
+    said = _words(error)
+    return FailedError("refused", f"the model refuses: {said}" if said else "the model refuses")
 
 
 def _said(error: BaseException) -> str:
-    """An error in words, without surprises in its text."""
-    try:
-        said = str(error)
-    except Exception:  # noqa: BLE001  # the class is told in any case
-        said = ""
-    said = said.encode(errors="replace").decode()[:500]
+    """An error by its class and in its words."""
+    said = _words(error)
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
+def _words(error: BaseException) -> str:
+    """What an error says, without surprises in its text."""
+    try:
+        return printable(str(error))[:500]
+    except Exception:  # noqa: BLE001  # some cannot say anything
+        return ""
 
 
 class Job(NamedTuple):
@@ -276,8 +228,13 @@ class _Clerk:
             found = Verdict(None, error.status, error.reason, error.reply)
         except Exception as error:  # noqa: BLE001  # told with its sample, whatever it is
             found = Verdict(None, "error", _said(error))
-        told = Verdict(found.value, found.status, found.reason, found.reply, desk.attempts, desk.latency_s, found.more)
-        return [(job, told)]
+        reason, reply = _held(found.reason), _held(found.reply)
+        return [(job, replace(found, reason=reason, reply=reply, attempts=desk.attempts, latency_s=desk.latency_s))]
+
+
+def _held(text: object) -> str | None:
+    """A text as a frame holds it."""
+    return None if text is None else printable(str(text))
 
 
 def verdicts(
@@ -291,7 +248,16 @@ def verdicts(
     """The verdict of each metric on each sample.
 
     Samples that are the same to a metric are asked about once.
+
+    Raises:
+        MetricError: where the samples lack a column that a metric needs, before anything is asked.
+        DataError: for a cache that is none.
+
+    Warns:
+        RankframeWarning: where the cache could not be written to the end.
     """
+    for metric in metrics:
+        metric.check(samples.columns)
     jobs = [job for place, metric in enumerate(metrics) for job in _jobs(place, metric, samples)]
     found: list[list[Verdict | None]] = [[None] * samples.height for _ in metrics]
     stop = Event()
@@ -307,6 +273,10 @@ def verdicts(
                     bar.update()
             finally:
                 stop.set()
+                if kept.lost is not None:
+                    warn(
+                        f"cache={str(cache)!r} could not be written any more ({kept.lost}); what came since is not kept"
+                    )
     return found  # type: ignore[return-value]  # every row stands in a job
 
 
@@ -314,9 +284,10 @@ def _jobs(place: int, metric: JudgedMetric, samples: pl.DataFrame) -> list[Job]:
     fields = list(dict.fromkeys(metric.fields))
     lacking = [name for name in fields if name not in samples.columns]
     frame = samples.with_columns(pl.lit(None).alias(name) for name in lacking).select(fields)
-    found: dict[str, Job] = {}
+    found: dict[bytes, Job] = {}
     for row, sample in enumerate(frame.iter_rows(named=True)):
-        same = json.dumps(sample, sort_keys=True, default=repr)
+        told = json.dumps(sample, sort_keys=True, default=repr)
+        same = blake2b(told.encode(), digest_size=16).digest()
         found.setdefault(same, Job(place, sample, [])).rows.append(row)
     return list(found.values())
 

@@ -5,19 +5,41 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
+
+from rankframe.errors import listed
 
 T = TypeVar("T")
 
-_MOST = 2_000  # braces that hold no object, after which a reply is given up
-_OBJECT_BEGINS = re.compile(r"\{\s*[\"'}]")
-_FENCE = re.compile(r"^\s*```[a-z]*\s*|\s*```\s*$")
-_REFUSAL = re.compile(
-    r"\W*(?:(?:i'?m|i am) (?:(?:very|so|really) )?(?:sorry|not able|unable)|sorry|i can(?:'?t|not)|i won'?t|"
-    r"i (?:must|have to) (?:decline|refuse)|i (?:decline|refuse)|as an ai|unfortunately,? i (?:can|am|will))",
-    re.IGNORECASE,
+_MOST = 1_000  # entries of a list, as no response has more claims, and no judge is asked for more questions
+_BEGINS = re.compile(  # an object, or what is meant as one, with other quotes, none or a comment: no brace of the prose
+    r"\{\s*(?:[\"'}\u201c\u2018]|//|/\*|\#|[^\W\d]\w*[\"']?\s*:)"
 )
+_MARKS = re.compile(r'[{}]|"(?:[^"\\]++|\\.)*+"?', re.DOTALL)  # braces, and texts, whose braces are none
+_FENCED = re.compile(r"\n[ \t]*```\w*\s*\{")
+_ALONE = re.compile(r"(?:```\w*\s*)?(-?[0-9][0-9.eE+-]*)(?:\s*```)?")
+_THOUGHTS = re.compile(r"\s*<(think(?:ing)?|thoughts?|reasoning)>")  # in front of the reply of who thinks aloud
+
+_SORRY = (
+    r"(?:i'?m|i am) (?:(?:very|so|really|truly) )?(?:sorry|afraid|not able|unable|not comfortable|not permitted)",
+    r"(?:my )?(?:sincere )?(?:apologies|sorry)\b",
+    r"i (?:sincerely )?apologi[sz]e",
+    r"i (?:cannot|can'?t|can not|won'?t|will not|refuse|decline)\b",
+    r"i (?:must|have to|need to) (?:respectfully )?(?:decline|refuse)",
+    r"i (?:do not|don'?t) feel comfortable",
+    r"i(?:'d| would) (?:rather|prefer) not\b",
+    r"as an? (?:ai|artificial intelligence|(?:large )?language model|assistant)\b",
+    r"unfortunately,? i\b",
+    r"(?:unable|not able) to (?:assist|help|comply|evaluate|judge|answer)",
+    r"es tut mir leid|tut mir leid|ich kann (?:das|dies|ihnen|dir) ?(?:leider )?nicht",
+    r"(?:je suis )?désolée?\b|je ne peux pas",
+    r"lo siento|no puedo\b",
+    r"(?:很|非常)?抱歉|对不起|對不起|我(?:无法|無法|不能)",
+    r"申し訳|すみません|죄송",
+)
+_REFUSAL = re.compile(rf"\W*+(?:{'|'.join(_SORRY)})", re.IGNORECASE)
+_LOOKED_AT = 300  # letters of a reply that tell whether it refuses
 _APOSTROPHE = "\u2019"
 
 
@@ -39,57 +61,73 @@ def last_valid(reply: str, read: Callable[[dict[str, Any]], T]) -> T:
     >>> last_valid('First {"score": 1}. No, rather: ```json {"score": 2}```', lambda found: found["score"])
     2
     """
-    if not reply.strip():
+    said = _without_thoughts(reply)
+    if not said.strip():
         raise UnreadError("the reply is empty")
     failure: UnreadError | None = None
-    for found in reversed(list(objects(reply))):
+    for found in reversed(list(objects(said))):
         try:
             return read(found)
         except UnreadError as error:
             failure = failure or error
+        except RecursionError:  # of values that can be parsed, and not shown in a message
+            failure = failure or UnreadError("the object is nested too deeply")
     if failure is not None:
         raise failure
-    if _REFUSAL.match(reply.replace(_APOSTROPHE, "'")):
+    if _REFUSAL.match(said.lstrip()[:_LOOKED_AT].replace(_APOSTROPHE, "'")):
         raise RefusalError("the judge refuses")
     raise UnreadError("there is no whole JSON object in the reply")
+
+
+def _without_thoughts(reply: str) -> str:
+    """The reply behind the thoughts that it begins with, which weigh verdicts and are none."""
+    begun = _THOUGHTS.match(reply)
+    if begun is None:
+        return reply
+    _, ended, said = reply.partition(f"</{begun[1]}>")
+    if not ended:
+        raise UnreadError("the reply ends amid its thoughts; allow a longer one")
+    return said
 
 
 def objects(reply: str) -> Iterator[dict[str, Any]]:
     """The JSON objects of a reply that stand in no other, in their order.
 
-    What stands inside of an object that is broken or cut off is none: a part of a verdict is not the verdict.
+    What stands inside of an object that is broken or cut off is none: a part of a verdict is not the verdict. Behind
+    one that is not closed, the last fenced block is looked at.
 
     >>> list(objects('{"a": {"b": 1}} and {"score": {"c": 2}, '))
     [{'a': {'b': 1}}]
     """
-    place, failed = reply.find("{"), 0
-    while place >= 0 and failed < _MOST:
+    place = 0
+    while begins := _BEGINS.search(reply, place):
+        start = begins.start()
+        end = _end_of(reply, start)
+        if end is None:
+            fences = [match.end() for match in _FENCED.finditer(reply, start)]
+            if not fences:
+                return
+            place = fences[-1] - 1
+            continue
+        place = end
         try:
-            found, end = _DECODER.raw_decode(reply, place)
+            found = _DECODER.decode(reply[start:end])
         except (ValueError, RecursionError):
-            failed += 1
-            end = _end_of(reply, place) if _OBJECT_BEGINS.match(reply, place) else place + 1
-        else:
-            yield found
-        place = reply.find("{", end)
+            continue
+        yield found
 
 
-def _end_of(text: str, place: int) -> int:
-    """Where the braces that open at a place are closed, the end of the text where they are not."""
-    depth, inside, skip = 0, False, False
-    for at in range(place, len(text)):
-        letter = text[at]
-        if skip:
-            skip = False
-        elif letter == "\\":
-            skip = inside
-        elif letter == '"':
-            inside = not inside
-        elif not inside and letter in "{}":
-            depth += 1 if letter == "{" else -1
+def _end_of(text: str, start: int) -> int | None:
+    """Where the braces that open at a place are closed, None where they are not."""
+    depth = 0
+    for mark in _MARKS.finditer(text, start):
+        if mark[0] == "{":
+            depth += 1
+        elif mark[0] == "}":
+            depth -= 1
             if not depth:
-                return at + 1
-    return len(text)
+                return mark.end()
+    return None
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -121,14 +159,22 @@ def score(reply: str, low: float | None, high: float | None) -> tuple[float, str
 
     def read(found: dict[str, Any]) -> tuple[float, str | None]:
         if "score" not in found:
-            raise UnreadError(f'the object has no "score", only {", ".join(map(repr, found)) or "nothing"}')
+            raise UnreadError(f'the object has no "score", only {names(found)}')
         return within(found["score"], low, high), reason(found)
 
-    try:
-        alone = json.loads(_FENCE.sub("", reply), parse_constant=_no_number)
-    except (ValueError, RecursionError):
-        alone = None
-    return (within(alone, low, high), None) if isinstance(alone, (int, float)) else last_valid(reply, read)
+    if alone := _ALONE.fullmatch(_without_thoughts(reply).strip()):
+        try:
+            value = json.loads(alone[1])
+        except ValueError:  # as in 1.2.3, or with more digits than a number may have
+            pass
+        else:
+            return within(value, low, high), None
+    return last_valid(reply, read)
+
+
+def names(found: Iterable[str]) -> str:
+    """The first names of an object, each as far as a message has room."""
+    return listed([name[:40] for name in found]) or "nothing"
 
 
 def within(value: object, low: float | None, high: float | None) -> float:
@@ -142,28 +188,47 @@ def within(value: object, low: float | None, high: float | None) -> float:
     if not math.isfinite(number):
         raise UnreadError(f"{value!r:.40} is no finite number")
     if (low is not None and number < low) or (high is not None and number > high):
-        raise UnreadError(f"{number:g} is outside of the range {_end(low)} to {_end(high)}")
+        raise UnreadError(f"{shown(number)} is outside of the range {shown(low)} to {shown(high)}")
     return number
 
 
-def _end(end: float | None) -> str:
-    return "any" if end is None else f"{end:g}"
+def shown(number: float | None) -> str:
+    """A number in its shortest exact form, "any" for an open end.
+
+    >>> shown(2.0), shown(0.25), shown(None)
+    ('2', '0.25', 'any')
+    """
+    return "any" if number is None else repr(float(number)).removesuffix(".0")
 
 
 def reason(found: dict[str, Any]) -> str | None:
     """The text under "reason", if there is any."""
     said = found.get("reason")
-    return said if isinstance(said, str) and said.strip() else None
+    return printable(said) if isinstance(said, str) and said.strip() else None
+
+
+def printable(text: str) -> str:
+    r"""A text that a frame can hold: half a surrogate pair, which is no letter, becomes a question mark.
+
+    >>> printable("kite \ud800")
+    'kite ?'
+    """
+    return text.encode(errors="replace").decode()
 
 
 def count(found: dict[str, Any], name: str) -> int:
     """The whole number from 0 under a name; anything else is an `UnreadError`."""
-    value = found.get(name)
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise UnreadError(f"{name!r} is {value!r:.40}, not a whole number from 0")
+    value = whole(found.get(name))
+    if value is None or value < 0:
+        raise UnreadError(f"{name!r} is {found.get(name)!r:.40}, not a whole number from 0")
     return value
+
+
+def whole(value: object) -> int | None:
+    """A whole number, which may be written as 2.0; None for anything else."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 _YES = frozenset({"yes", "true", "supported", "correct"})
@@ -188,12 +253,32 @@ def text(value: object, what: str) -> str:
     """A text that says something; anything else is an `UnreadError`."""
     if not isinstance(value, str) or not value.strip():
         raise UnreadError(f"{what} is {value!r:.40}, not a text")
-    return value.strip().encode(errors="replace").decode()
+    return printable(value.strip())
 
 
 def listing(found: dict[str, Any], name: str) -> list[Any]:
-    """The list under a name; anything else is an `UnreadError`."""
+    """The list under a name; anything else, and one that is too long to be meant, is an `UnreadError`."""
     value = found.get(name)
     if not isinstance(value, list):
         raise UnreadError(f"{name!r} is {value!r:.40}, not a list")
+    limited(len(value), name)
     return value
+
+
+def limited(number: int, name: str) -> None:
+    """`UnreadError` for more entries than a reply can mean."""
+    if number > _MOST:
+        raise UnreadError(f"{name!r} is {number!s:.12}, and no reply lists more than {_MOST:,}")
+
+
+def read_questions(found: dict[str, Any]) -> tuple[list[str], bool | None]:
+    """The different questions of a reply, and whether it calls the response noncommittal, None where it does not say.
+
+    Raises:
+        UnreadError: for an object that does not hold them.
+    """
+    questions = [text(one, "a question") for one in listing(found, "questions")]
+    if not questions:
+        raise UnreadError("there is no question in the reply")
+    evasive = found.get("noncommittal")
+    return list(dict.fromkeys(questions)), None if evasive is None else verdict(evasive)

@@ -54,10 +54,7 @@ def sample_report(
     """
     frame = keyed(samples.frame)
     columns = [column for _, those in scored for column in those]
-    names = [*KEYS, *(column.name for column in columns)]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise DataError(f"two columns of the scores are called {listed(twice)}; give one metric another name")
+    names = distinct([*KEYS, *(column.name for column in columns)])
     short = [column.name for column in columns if len(column) != frame.height]
     if short:
         raise DataError(f"the columns {listed(short)} do not have a value for each of {frame.height:,} samples")
@@ -75,6 +72,18 @@ def sample_report(
     )
 
 
+def distinct(names: Sequence[str]) -> Sequence[str]:
+    """The names of columns, if each of them stands there once.
+
+    Raises:
+        DataError: for one that stands there twice.
+    """
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise DataError(f"two columns of the scores are called {listed(twice)}; give one metric another name")
+    return names
+
+
 def keyed(frame: pl.DataFrame) -> pl.DataFrame:
     """Run and id of each sample, and how many contexts it has: run_id, sample_id, n_contexts."""
     run = pl.col("run_id") if "run_id" in frame.columns else pl.lit("run")
@@ -86,7 +95,7 @@ def keyed(frame: pl.DataFrame) -> pl.DataFrame:
 def _status_notes(scores: pl.DataFrame, metrics: Sequence[Measured]) -> list[Note]:
     """What the ledger says of values that are not there, by run and status, with the metric beside each example."""
     told: list[Note] = []
-    judged = [metric for metric in metrics if metric.status is not None]
+    judged = list({metric.name: metric for metric in metrics if metric.status is not None}.values())
     for (run,), rows in scores.group_by(["run_id"], maintain_order=True):
         for status, reason in _REASONS.items():
             those = [

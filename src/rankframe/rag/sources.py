@@ -103,7 +103,7 @@ def _holds_samples(one: object) -> bool:
         return bool(one) and (isinstance(one[0], Mapping) or hasattr(one[0], "__dict__"))
     if isinstance(one, (Mapping, bytes, pl.Series)) or hasattr(one, "dtype"):
         return False
-    return hasattr(one, "columns") or hasattr(one, "__iter__")
+    return isinstance(one, pl.LazyFrame) or hasattr(one, "columns") or hasattr(one, "__iter__")
 
 
 def _loaded(samples: object, reading: Reading, name: str) -> Loaded:
