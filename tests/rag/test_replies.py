@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import rankframe as rf
 from rankframe.rag.claims import read_compared, read_faithfulness
-from rankframe.rag.judged import JudgedMetric
+from rankframe.rag.judged_metrics import JudgedMetric
 from rankframe.rag.replies import (
     RefusalError,
     UnreadError,

@@ -5,7 +5,7 @@ from rankframe.rag.adapters import anthropic_judge, openai_embedder, openai_judg
 from rankframe.rag.calibration import Agreement, agreement
 from rankframe.rag.cases import RAGEvalCase, run_retrieval_eval, samples_from_cases
 from rankframe.rag.endpoints import EndpointError
-from rankframe.rag.judged import JudgedMetric, answer_relevance, correctness, faithfulness, judged
+from rankframe.rag.judged_metrics import JudgedMetric, answer_relevance, correctness, faithfulness, judged
 from rankframe.rag.judges import Embedder, Judge, Refused, Truncated
 from rankframe.rag.ragas_bridge import as_ragas_dataset, evaluate_with_ragas
 from rankframe.rag.ragas_results import from_ragas_result

@@ -16,7 +16,7 @@ from rankframe.metrics.matching import emptied
 from rankframe.metrics.metric import BuiltIn, Metric
 from rankframe.metrics.names import DEFAULT_OF_SAMPLES, resolve
 from rankframe.metrics.texts import Texts, references
-from rankframe.rag.judged import JudgedMetric, columns_of
+from rankframe.rag.judged_metrics import JudgedMetric, columns_of
 from rankframe.rag.judges import Embedder, Judge, is_named, is_same
 from rankframe.rag.judging import limits, verdicts
 from rankframe.rag.reports import KEYS, distinct, keyed, sample_report

@@ -18,7 +18,7 @@ from polars.testing import assert_frame_equal
 import rankframe as rf
 from rankframe.errors import DataError, MetricError, RankframeWarning
 from rankframe.metrics.metric import Metric
-from rankframe.rag.judged import JudgedMetric
+from rankframe.rag.judged_metrics import JudgedMetric
 from rankframe.rag.judges import Embedder, Judge, Refused, Truncated
 
 from .shared import RELEVANT, Asked, answering, counts, evaluated, ledger, one_direction, place_of, samples, told
