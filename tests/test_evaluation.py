@@ -37,6 +37,7 @@ from rankframe.evaluation import (
     write_beir,
 )
 from tests.cases.helpers import write
+from tests.shown import shown
 
 ALL = ("ndcg", "recall", "precision", "mrr", "map")
 
@@ -555,7 +556,7 @@ def test_the_nearest_metric_is_suggested() -> None:
     refused("did you mean 'ndcg'", metrics=["ndgc"])
 
 
-@pytest.mark.parametrize("empty", [[], (), iter(())], ids=repr)
+@pytest.mark.parametrize("empty", [[], (), iter(())], ids=shown)
 def test_no_metrics_are_an_error(empty: Any) -> None:
     refused("metrics is empty.*map, mrr, ndcg, precision, recall", metrics=empty)
 

@@ -33,6 +33,7 @@ from rankframe.evaluation import (
     token_f1,
 )
 from rankframe.metrics import texts_scalar
+from tests.shown import shown
 
 ALL = ("exact_match", "token_f1", "context_recall", "context_precision", "non_empty_rate")
 OF_REFERENCE = ALL[:4]
@@ -367,7 +368,7 @@ def test_the_nearest_metric_is_suggested() -> None:
         evaluate_rag(SAMPLES, metrics=["exact_mach"])
 
 
-@pytest.mark.parametrize("empty", [[], (), iter(())], ids=repr)
+@pytest.mark.parametrize("empty", [[], (), iter(())], ids=shown)
 def test_no_metrics_are_an_error(empty: Any) -> None:
     with pytest.raises(ValueError, match=f"metrics is empty; valid: {', '.join(ALL)}"):
         evaluate_rag(SAMPLES, metrics=copy.copy(empty))

@@ -15,6 +15,7 @@ import pytest
 import rankframe as rf
 from rankframe.metrics import CONVENTIONS
 from tests.cases.helpers import ledger, per_query, write
+from tests.shown import shown
 
 QRELS = {"q1": {"a": 1, "b": 0}, "q2": {"b": 2}}
 RUN = {"q1": {"a": 1.0, "b": 2.0}, "q2": {"b": 1.0}}
@@ -405,7 +406,7 @@ def test_judged_documents_that_a_corpus_lacks_are_in_the_ledger(corpus: Any) -> 
         ({"no_relevant": 0}, "no_relevant=0; valid: zero, skip"),
         ({"self_hits": "zero"}, "self_hits='zero'; valid: keep, drop"),
     ],
-    ids=lambda value: "" if isinstance(value, str) else str(value),
+    ids=lambda value: "" if isinstance(value, str) else shown(value),
 )
 def test_metrics_and_conventions_are_refused_before_anything_is_read(options: dict[str, Any], said: str) -> None:
     """The paths do not exist, and nobody looked."""

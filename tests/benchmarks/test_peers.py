@@ -6,8 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
+from . import lexical
 from .data import WORKLOADS, Data, generate
 from .peers import (
     METRICS,
@@ -24,6 +26,7 @@ from .peers import (
     run_dict,
     trec_eval_command,
 )
+from .ragas_peer import exact_match_with_ragas
 
 pytestmark = pytest.mark.slow
 
@@ -98,3 +101,60 @@ def test_speed(data: Data, form: str, side: str, tmp_path: Path, benchmark: Any)
     ours, theirs = sides(data, form, tmp_path)
     benchmark.group = f"{data.workload} {form}"
     benchmark(ours if side == "rankframe" else theirs)
+
+
+# Lexical metrics of samples.
+
+
+@pytest.fixture(scope="module")
+def samples() -> pl.DataFrame:
+    return lexical.samples(300)
+
+
+LEXICAL: dict[str, Callable[[pl.DataFrame], lexical.Scores]] = {
+    "rankframe": lexical.ours,
+    "the recipe": lexical.plain_python,
+    "with str.translate": lambda frame: lexical.plain_python(frame, lexical.translated),
+}
+
+
+def test_samples_are_the_same_for_a_seed_and_of_ordinary_length(samples: pl.DataFrame) -> None:
+    assert samples.equals(lexical.samples(300))
+    words = samples.select(pl.col("user_input", "response", "reference").str.split(" ").list.len())
+    assert words["user_input"].is_between(8, 12).all()
+    assert words["reference"].is_between(5, 25).all()
+    assert words["response"].is_between(5, 40).all()
+    assert (samples["retrieved_contexts"].list.len() == 3).all()
+
+
+@pytest.mark.parametrize("side", LEXICAL)
+def test_lexical_metrics_equal_plain_python(samples: pl.DataFrame, side: str) -> None:
+    """To the last bit; and no column is the same for all."""
+    found = LEXICAL[side](samples)
+    assert found == lexical.ours(samples)
+    assert min(len(set(column)) for column in zip(*found, strict=True)) > 1
+
+
+def test_lexical_metrics_give_a_row_for_each_peer(tmp_path: Path) -> None:
+    rows = list(lexical.lexical(tmp_path, 200, 1, 1))
+    assert [row.against for row in rows] == [
+        "plain Python, SQuAD's recipe",
+        "the same with str.translate",
+        "1.5 GB",
+        "Ragas' ExactMatch by its evaluate",
+    ]
+    assert [row.ratio is not None for row in rows[:3]] == [True] * 3
+    assert all(str(row).startswith("| 200 RAG samples, exact_match") for row in rows)
+
+
+def test_ragas_gives_the_exact_match_of_raw_texts(samples: pl.DataFrame) -> None:
+    pytest.importorskip("ragas", reason="needs the extra ragas: pip install 'rankframe[ragas]'")
+    pairs = samples.select("response", "reference").head(40)
+    right = [float(response == reference) for response, reference in pairs.iter_rows()]
+    assert exact_match_with_ragas(pairs.to_dicts()) == right
+
+
+@pytest.mark.parametrize("side", LEXICAL)
+def test_speed_of_lexical_metrics(samples: pl.DataFrame, side: str, benchmark: Any) -> None:
+    benchmark.group = "lexical metrics"
+    benchmark(LEXICAL[side], samples)

@@ -14,6 +14,7 @@ import pytest
 
 import rankframe as rf
 from rankframe.evaluation import RetrievalEvalReport, evaluate_retrieval
+from tests.shown import shown
 
 from .helpers import scored
 
@@ -288,7 +289,7 @@ def test_k_values_invalid_before_any_call(bad: Any, place: str) -> None:
         assert retriever.limits == []
 
 
-@pytest.mark.parametrize("empty", [[], (), set(), range(0), iter(()), np.array([], dtype=int), {}], ids=repr)
+@pytest.mark.parametrize("empty", [[], (), set(), range(0), iter(()), np.array([], dtype=int), {}], ids=shown)
 def test_k_values_invalid_where_there_are_none(empty: Any) -> None:
     retriever = Counting()
     with pytest.raises(ValueError, match="k_values is empty"):
@@ -319,7 +320,7 @@ def test_limits_invalid_before_any_call(bad: Any) -> None:
         iter([5, 1]),
         {5: 0, 1: 0},
     ],
-    ids=repr,
+    ids=shown,
 )
 def test_k_values_in_every_collection(good: Any) -> None:
     """In any order and as often as they like: ascending and once, as plain whole numbers."""

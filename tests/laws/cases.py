@@ -23,9 +23,13 @@ _VALUES: dict[str, list[Any]] = {
 }
 
 
+FAMILIES = [name for name, family in REGISTRY.items() if family.unit == "query"]
+"""The metrics of rankings; those of samples stand in `samples.py`."""
+
+
 def metrics() -> list[BuiltIn]:
     """Every family with every choice and some values of each parameter, uncut and at several cutoffs."""
-    return list({metric.name: metric for name in REGISTRY for metric in _of(name)}.values())
+    return list({metric.name: metric for name in FAMILIES for metric in _of(name)}.values())
 
 
 def _of(name: str) -> Iterator[BuiltIn]:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, islice
 from typing import Any
 
+from rankframe.metrics import texts_scalar
 from rankframe.metrics.metric import BuiltIn
 
 Grades = Mapping[str, float]
@@ -170,3 +174,192 @@ def value(metric: BuiltIn, run: Mapping[str, float], grades: Grades) -> float:
     """What a metric is for one query, from scores and grades."""
     ranked = sorted(run, key=lambda doc: (run[doc], doc.encode()), reverse=True)
     return float(DEFINITIONS[metric.family.name](Query(ranked, grades, metric.parameters, metric.k)))
+
+
+# Metrics of samples.
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One sample, the parameters of a metric, and all samples together, where a metric depends on them."""
+
+    record: Mapping[str, Any]
+    parameters: Mapping[str, Any]
+    k: int | None
+    all_of_them: Sequence[Mapping[str, Any]]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.record.get(name)
+
+    @property
+    def response(self) -> str:
+        return self["response"] or ""
+
+    @property
+    def references(self) -> list[str]:
+        """Those of the list that are there, else the one."""
+        several = [text for text in self["references"] or [] if text is not None]
+        one = [] if self["reference"] is None else [self["reference"]]
+        return several or one
+
+    @property
+    def contexts(self) -> list[str]:
+        return [text or "" for text in self["retrieved_contexts"] or []]
+
+    @property
+    def stopwords(self) -> frozenset[str]:
+        return texts_scalar.STOPWORDS if self.parameters.get("stopwords") == "drop" else frozenset()
+
+
+Definition = Callable[[Sample], float | None]
+
+
+def with_reference(function: Callable[[str, list[str]], float]) -> Definition:
+    """Null without a reference."""
+    return lambda s: function(s.response, s.references) if s.references else None
+
+
+def contains_answer(s: Sample) -> float | None:
+    answers = [text for text in s.references if texts_scalar.normalized(text)]
+    return texts_scalar.contains_answer(s.response, answers) if answers else None
+
+
+def context_recall(s: Sample) -> float | None:
+    found = {token for text in s.contexts for token in texts_scalar.normalized(text).split()}
+    wanted = [set(texts_scalar.normalized(text).split()) - s.stopwords for text in s.references]
+    return max((len(tokens & found) / len(tokens) for tokens in wanted if tokens), default=None)
+
+
+def context_precision(s: Sample) -> float | None:
+    if s.parameters.get("against") != "user_input":
+        stopwords = s.parameters.get("stopwords", "keep")
+        return texts_scalar.context_precision(s.references, s.contexts, stopwords=stopwords) if s.references else None
+    if s["user_input"] is None:
+        return None
+    wanted = set(s["user_input"].lower().split()) - s.stopwords
+    return ratio(sum(bool(wanted & set(text.lower().split())) for text in s.contexts), len(s.contexts))
+
+
+def lexical_faithfulness(s: Sample) -> float | None:
+    nothing = 0.0 if s.parameters.get("none") == "zero" else None
+    return (
+        texts_scalar.lexical_faithfulness(s.response, s.contexts) if texts_scalar.split_claims(s.response) else nothing
+    )
+
+
+def tfidf(s: Sample) -> float | None:
+    if s["user_input"] is None or s["response"] is None:
+        return None
+    pair = (s["user_input"], s["response"])
+    corpus = [sample.get(side) for sample in s.all_of_them for side in ("user_input", "response")]
+    documents = pair if s.parameters.get("idf") != "corpus" else [text for text in corpus if text is not None]
+    terms = [set(re.findall(r"\b\w\w+\b", text.lower())) for text in documents]
+
+    def weights(text: str) -> dict[str, float]:
+        counts = Counter(re.findall(r"\b\w\w+\b", text.lower()))
+        idf = {term: math.log((1 + len(terms)) / (1 + sum(term in one for one in terms))) + 1 for term in counts}
+        return {term: count * idf[term] for term, count in counts.items()}
+
+    query, response = map(weights, pair)
+    dot = math.fsum(weight * response.get(term, 0.0) for term, weight in query.items())
+    return ratio(dot, math.hypot(*query.values()) * math.hypot(*response.values()))
+
+
+def ids(metric: str) -> Definition:
+    """A metric of rankings, over ids in their order: each once, and none that is null."""
+
+    def of(s: Sample) -> float | None:
+        retrieved, relevant = (
+            None if s[name] is None else [key for key in dict.fromkeys(s[name]) if key is not None]
+            for name in ("retrieved_context_ids", "reference_context_ids")
+        )
+        if retrieved is None or not relevant:
+            return None
+        return float(DEFINITIONS[metric](Query(retrieved, dict.fromkeys(relevant, 1.0), s.parameters, s.k)))
+
+    return of
+
+
+def citations(function: Callable[[str, list[str]], float]) -> Definition:
+    """Null without a source."""
+
+    def of(s: Sample) -> float | None:
+        sources = [source for source in s["ground_truth_sources"] or [] if source is not None]
+        return function(s.response, sources) if sources else None
+
+    return of
+
+
+UNSPACED = (
+    *("CJK ", "IDEOGRAPHIC ITERATION", "VERTICAL IDEOGRAPHIC", "OLD CHINESE ITERATION", "HIRAGANA ", "HENTAIGANA "),
+    *("KATAKANA ", "HALFWIDTH KATAKANA LETTER", "THAI ", "LAO ", "KHMER ", "MYANMAR "),
+)
+"""How names of characters begin that are written without blanks."""
+
+
+def rouge_words(text: str) -> list[str]:
+    """Runs of letters, marks and digits; a letter of those above is a word with its marks."""
+    found: list[str] = []
+    kinds = ""  # what the last word is made of: a letter that stands alone, others, or nothing to go on with
+    for char in text.lower():
+        category = unicodedata.category(char)[0]
+        alone = category == "L" and unicodedata.name(char, "").startswith(UNSPACED)
+        if category not in "LMN":
+            kinds = ""
+        elif alone or not kinds or (kinds == "alone" and category != "M"):
+            found.append(char)
+            kinds = "alone" if alone else "others"
+        else:
+            found[-1] += char
+    return found
+
+
+def rouge_l(response: str, reference: str) -> float:
+    said, right = rouge_words(response), rouge_words(reference)
+    row = [0] * (len(right) + 1)
+    for word in said:
+        before = row
+        row = [0]
+        for place, other in enumerate(right, 1):
+            row.append(before[place - 1] + 1 if word == other else max(before[place], row[-1]))
+    shares = ratio(row[-1], len(said)), ratio(row[-1], len(right))
+    return ratio(2 * shares[0] * shares[1], sum(shares))
+
+
+def sacrebleu(metric: str) -> Definition:
+    """What the library gives for a sentence and one reference: the best of them."""
+
+    def score(response: str, reference: str) -> float:
+        import sacrebleu
+
+        if metric == "chrf":
+            return float(sacrebleu.sentence_chrf(response, [reference]).score)
+        return float(sacrebleu.sentence_bleu(response, [reference], use_effective_order=True).score)
+
+    return with_reference(lambda response, references: max(score(response, text) for text in references))
+
+
+SAMPLE_DEFINITIONS: dict[str, Definition] = {
+    "exact_match": with_reference(texts_scalar.exact_match),
+    "token_f1": with_reference(texts_scalar.token_f1),
+    "contains_answer": contains_answer,
+    "context_recall": context_recall,
+    "context_precision": context_precision,
+    "non_empty_rate": lambda s: float(any(text.strip() for text in s.contexts)),
+    "lexical_faithfulness": lexical_faithfulness,
+    "tfidf_answer_relevance": tfidf,
+    "rouge_l": with_reference(lambda response, references: max(rouge_l(response, text) for text in references)),
+    "chrf": sacrebleu("chrf"),
+    "bleu": sacrebleu("bleu"),
+    "context_id_recall": ids("recall"),
+    "context_id_precision": ids("precision"),
+    "citation_recall": citations(texts_scalar.citation_recall),
+    "citation_precision": citations(texts_scalar.citation_precision),
+}
+
+
+def sample_value(
+    metric: BuiltIn, record: Mapping[str, Any], all_of_them: Sequence[Mapping[str, Any]] = ()
+) -> float | None:
+    """What a metric is for one sample, None where it does not apply."""
+    return SAMPLE_DEFINITIONS[metric.family.name](Sample(record, metric.parameters, metric.k, all_of_them or [record]))

@@ -1,4 +1,4 @@
-"""What holds for every metric, whatever run and judgments it gets."""
+"""What holds for every metric of rankings, whatever run and judgments it gets."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def report(run: object, judgments: object, **options: object) -> rf.Report:
 
 
 def test_the_list_covers_the_registry() -> None:
-    assert {metric.family.name for metric in METRICS} == set(REGISTRY)
+    assert {metric.family.name for metric in METRICS} == set(cases.FAMILIES)
     used = {key for metric in METRICS for key in metric.parameters}
-    assert used >= {key for family in REGISTRY.values() for key in family.defaults} - {"max_grade"}
-    missing = set(REGISTRY) - set(oracle.DEFINITIONS)
+    assert used >= {key for name in cases.FAMILIES for key in REGISTRY[name].defaults} - {"max_grade"}
+    missing = set(cases.FAMILIES) - set(oracle.DEFINITIONS)
     assert not missing, f"{missing} have no definition in DEFINITIONS of tests/laws/oracle.py"
 
 

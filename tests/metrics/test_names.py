@@ -6,12 +6,13 @@ import math
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import rankframe as rf
-from rankframe.metrics import DEFAULT, REGISTRY, parse
+from rankframe.metrics import DEFAULT, DEFAULT_OF_SAMPLES, REGISTRY, parse
 from rankframe.metrics.metric import checked_cutoff
 from rankframe.metrics.names import ALIASES, DIALECTS, is_builtin, resolve
 
@@ -82,9 +83,13 @@ def test_every_alias_leads_to_a_metric_and_hides_none(alias: str) -> None:
     assert (ALIASES[alias].aggregate or REGISTRY[ALIASES[alias].family].aggregate) == metric.aggregate
 
 
-@pytest.mark.parametrize("name", DEFAULT)
-def test_the_default_metrics_have_canonical_names(name: str) -> None:
-    assert name == parse(name).name
+@pytest.mark.parametrize(("names", "unit"), [(DEFAULT, "query"), (DEFAULT_OF_SAMPLES, "sample")])
+def test_the_default_metrics_have_canonical_names(names: tuple[str, ...], unit: str) -> None:
+    """And need no extra."""
+    metrics = [parse(name) for name in names]
+    assert [metric.name for metric in metrics] == list(names)
+    assert {metric.unit for metric in metrics} == {unit}
+    assert {REGISTRY[name.partition("@")[0]].extra for name in names} == {None}
 
 
 @pytest.mark.parametrize(
@@ -102,6 +107,15 @@ def test_the_default_metrics_have_canonical_names(name: str) -> None:
         ("recall(rel=0.25)@5", "recall(rel=0.25)@5"),
         ("err(max_grade=4.0)@20", "err(max_grade=4)@20"),
         ("map(over=min_R_k)@10", "map(over=min_R_k)@10"),
+        ("Exact_Match", "exact_match"),
+        (
+            "context_precision(stopwords=drop, against=user_input)",
+            "context_precision(against=user_input,stopwords=drop)",
+        ),
+        ("context_precision(stopwords=keep)", "context_precision"),
+        ("lexical_faithfulness(none='zero')", "lexical_faithfulness(none=zero)"),
+        ("context_id_precision(over=returned)@5", "context_id_precision(over=returned)@5"),
+        ("context_id_recall_5", "context_id_recall@5"),
         ("precision(over=returned)@5", "precision(over=returned)@5"),
     ],
 )
@@ -139,7 +153,11 @@ def test_a_name_gives_the_same_metric_back(
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("nope", "unknown metric 'nope': Valid: ndcg, dcg, recall"),
+        ("nope", "unknown metric 'nope': Valid: "),
+        ("nope", "ndcg, dcg, recall"),
+        ("nope", "exact_match, token_f1, contains_answer"),
+        ("exactmatch", "did you mean 'exact_match'"),
+        ("tokenf1", "did you mean 'token_f1'"),
         ("ndgc@10", "unknown metric 'ndgc@10': did you mean 'ndcg'"),
         ("precison@5", "did you mean 'precision'"),
         ("capped_recal@5", "did you mean 'capped_recall'"),
@@ -179,6 +197,14 @@ def test_a_name_gives_the_same_metric_back(
         ("r_precision@5", "r_precision has no cutoff, got @5"),
         ("bpref@5", "bpref has no cutoff"),
         ("num_ret@5", "num_ret has no cutoff"),
+        ("exact_match@5", "exact_match has no cutoff"),
+        ("token_f1(rel=2)", "token_f1 has no parameter 'rel'"),
+        ("token_f1(judged_only=true)", "token_f1 has no parameter 'judged_only'"),
+        ("context_precision(against=response)", "against='response'; valid: reference, user_input"),
+        ("context_precision(stopword=drop)", "did you mean 'stopwords'"),
+        ("lexical_faithfulness(none=0)", "valid: null, zero"),
+        ("tfidf_answer_relevance(idf=none)", "idf='none'; valid: pair, corpus"),
+        ("context_id_recall@0", "a cutoff is a whole number from 1"),
         ("rbp@5", "rbp has no cutoff"),
     ],
 )
@@ -289,3 +315,19 @@ def test_what_was_asked_is_resolved_each_once_in_its_order() -> None:
     assert [metric.aggregate for metric in resolve(["map", "gm_map", "map"])] == ["mean", "gmean"]
     assert [metric.name for metric in resolve("map")] == ["map"]
     assert [metric.name for metric in resolve(iter(["map"]))] == ["map"]
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "other"), [("token_f1", "query", "evaluate_samples"), ("ndcg@10", "sample", "evaluate")]
+)
+def test_a_metric_of_the_other_unit_is_told_who_takes_it(name: str, unit: Any, other: str) -> None:
+    what = {"query": "samples", "sample": "queries"}[unit]
+    with pytest.raises(rf.MetricError, match=rf"^'{name}' scores {what}: rankframe\.{other} takes it$"):
+        resolve(["mrr" if unit == "query" else "exact_match", name], unit=unit)
+
+
+def test_a_metric_of_ones_own_is_taken_for_either_unit() -> None:
+    mine = rf.Metric("mine", pl.len())
+    assert mine.unit is None
+    for unit in ("query", "sample"):
+        assert resolve([mine], unit=unit) == [mine]

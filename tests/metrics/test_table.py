@@ -9,23 +9,28 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+import rankframe.metrics.lexical
 import rankframe.metrics.retrieval
 from rankframe.metrics import REGISTRY, metric_table, parse
+from rankframe.metrics.texts import INPUTS
 
 README = Path(__file__).parents[2] / "README.md"
 MARKER = "<!-- metrics -->"
-COLUMNS = ["name", "definition", "parameters", "range", "aliases", "summary", "reference"]
+COLUMNS = ["name", "of", "definition", "parameters", "range", "aliases", "summary", "reference"]
 
 
 def test_every_metric_has_a_row() -> None:
     table = metric_table()
     assert table.columns == COLUMNS
     assert {pl.String} == set(table.dtypes)
-    assert sorted(REGISTRY) == [name.removesuffix("@k") for name in table["name"]]
+    names = [name.removesuffix("@k") for name in table["name"]]
+    assert names == sorted(REGISTRY, key=lambda name: (REGISTRY[name].unit, name))
+    assert table["of"].to_list() == [REGISTRY[name].unit for name in names]
+    assert set(table["of"]) == {"query", "sample"}
     assert sum(table.null_count().row(0)) == 0
 
 
-@pytest.mark.parametrize("column", ["name", "definition", "range", "summary", "reference"])
+@pytest.mark.parametrize("column", ["name", "of", "definition", "range", "summary", "reference"])
 def test_every_metric_says_what_it_is(column: str) -> None:
     assert all(cell.strip() for cell in metric_table()[column])
 
@@ -45,6 +50,10 @@ def test_ranges_and_parameters_are_written_out() -> None:
     assert rows["dcg@k"]["range"] == "[0, ...)"
     assert rows["ndcg@k"]["parameters"] == "gain=linear|exponential, judged_only"
     assert rows["rbp"]["parameters"] == "gain=binary|graded, judged_only, max_grade, p=0.8, rel"
+    assert rows["context_precision"]["parameters"] == "against=reference|user_input, stopwords=keep|drop"
+    assert rows["context_id_precision@k"]["parameters"] == "over=k|returned"
+    assert rows["token_f1"]["parameters"] == ""
+    assert rows["chrf"]["range"] == "[0, 100]"
 
 
 @pytest.mark.skipif(MARKER not in README.read_text(encoding="utf-8"), reason="the README has no metric table yet")
@@ -70,6 +79,17 @@ def test_every_family_is_exported() -> None:
 
 def test_the_examples_of_every_formula_run() -> None:
     """The names of a formula stand for families, so doctest is told of the formulas."""
-    tests = doctest.DocTestFinder().find(rankframe.metrics.retrieval)
+    modules = (rankframe.metrics.retrieval, rankframe.metrics.lexical)
+    tests = [test for module in modules for test in doctest.DocTestFinder().find(module)]
     found = {test.name.rpartition(".")[2] for test in tests if test.examples}
     assert set(rf.metrics.REGISTRY) <= found
+
+
+@pytest.mark.parametrize("name", [name for name, family in REGISTRY.items() if family.unit == "sample"])
+def test_metrics_of_samples_say_which_columns_they_read(name: str) -> None:
+    """By names that samples have; and their default is the first of the choices."""
+    family = REGISTRY[name]
+    assert family.needs
+    assert set(family.needs) <= set(INPUTS)
+    assert family.aggregate == "mean"
+    assert all(choices[0] == family.defaults[key] for key, choices in family.choices.items())

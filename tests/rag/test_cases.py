@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import rankframe as rf
 from rankframe.rag.cases import RAGEvalCase, run_retrieval_eval, samples_from_cases
+from tests.shown import shown
 
 
 class Index:
@@ -232,7 +233,7 @@ def refused(match: str, cases: Any, answers: Any = None) -> None:
     assert index.asked == []
 
 
-@pytest.mark.parametrize("empty", [[], (), iter(())], ids=repr)
+@pytest.mark.parametrize("empty", [[], (), iter(())], ids=shown)
 def test_no_cases_are_an_error(empty: Any) -> None:
     refused("there are no cases", copy.copy(empty))
 

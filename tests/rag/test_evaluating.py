@@ -124,7 +124,7 @@ def test_the_ledger_says_what_was_missing() -> None:
         ("tfidf_answer_relevance", {"no_response"}),
         (rf.Metric("length", pl.col("response").str.len_chars()), set()),
     ],
-    ids=str,
+    ids=lambda value: "-".join(sorted(value)) if isinstance(value, set) else str(value),
 )
 def test_the_ledger_speaks_of_what_the_metrics_read(metric: Any, reasons: set[str]) -> None:
     assert set(report(metric).ledger["reason"]) == reasons

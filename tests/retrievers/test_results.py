@@ -28,6 +28,7 @@ import rankframe as rf
 from rankframe.retrievers.answers import by_query
 from rankframe.retrievers.hits import Collapse
 from rankframe.retrievers.results import Reader, Results
+from tests.shown import shown
 
 NAN, INF = math.nan, math.inf
 
@@ -311,7 +312,7 @@ def test_ids_are_text_and_whole_numbers(value: Any, right: str) -> None:
         assert [str] == [type(doc) for doc in found]
 
 
-@pytest.mark.parametrize("value", [True, None, b"d1", 1.0, NAN, ["d1"], ("d1",), {"d1"}, object(), ...], ids=repr)
+@pytest.mark.parametrize("value", [True, None, b"d1", 1.0, NAN, ["d1"], ("d1",), {"d1"}, object(), ...], ids=shown)
 def test_what_is_no_id_is_refused(value: Any) -> None:
     """With the object, and how to write a key."""
     shown = re.escape(repr(value)[:20])

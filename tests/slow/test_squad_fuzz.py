@@ -6,6 +6,7 @@ import pytest
 
 from tests.laws.samples import hostile_pairs
 from tests.metrics import official
+from tests.metrics.test_lexical import ROUGE_TEMPLATES, rouge_differences
 from tests.metrics.test_squad import FUNCTIONS, differences, score
 
 pytestmark = pytest.mark.slow
@@ -44,3 +45,8 @@ def test_every_character_is_taken_as_python_takes_it(name: str, template: str) -
     """All 1,112,064 of them, alone and glued to articles, stops, letters and sigmas."""
     assert len(official.CHARACTERS) == 1_112_064
     assert differences(official.around(official.CHARACTERS, [template]), *FUNCTIONS[name]) == []
+
+
+@pytest.mark.parametrize("template", ROUGE_TEMPLATES)
+def test_words_of_rouge_are_known_of_every_character(template: str) -> None:
+    assert rouge_differences(official.CHARACTERS, template) == []
