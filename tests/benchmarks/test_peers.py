@@ -147,6 +147,7 @@ def test_lexical_metrics_give_a_row_for_each_peer(tmp_path: Path) -> None:
     assert all(str(row).startswith("| 200 RAG samples, exact_match") for row in rows)
 
 
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")  # its file
 def test_ragas_gives_the_exact_match_of_raw_texts(samples: pl.DataFrame) -> None:
     pytest.importorskip("ragas", reason="needs the extra ragas: pip install 'rankframe[ragas]'")
     pairs = samples.select("response", "reference").head(40)

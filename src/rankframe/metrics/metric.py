@@ -301,7 +301,9 @@ class Family:
         for name, value in sorted(parameters.items()):
             if name not in self.defaults:
                 valid = [*self.defaults, *(["k"] if self.has_cutoff else [])]
-                raise MetricError(f"{self.name} has no parameter {name!r}: {nearest(name, valid)}")
+                raise MetricError(
+                    f"{self.name} has no parameter {name!r}: {nearest(name, valid) if valid else 'it has none'}"
+                )
             if value is None:
                 continue
             valid_value = self._value(name, value)
