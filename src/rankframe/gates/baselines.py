@@ -64,8 +64,8 @@ def regressions(
         together over what both score, so that they are comparable), drop Float64 (old - new), max_drop Float64, n
         Int64 (scored by both), coverage Float64 (their share of what the old report scored), passed Boolean, why
         String (null where passed). A run or metric that the new report lacks does not pass, nor does a metric of which
-        nothing is scored in both. One of which the old report scored nothing cannot fall. Runs and metrics that only the
-        new report has are not looked at.
+        nothing is scored in both. One of which the old report scored nothing cannot fall. Runs and metrics that only
+        the new report has are not looked at.
 
     Raises:
         MetricError: for a `max_drop` that is no number from 0, or that names a metric which the old report lacks.
