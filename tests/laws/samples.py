@@ -49,8 +49,13 @@ PIECES = [*ARTICLES, *BLANKS, *NO_BLANKS, *PUNCTUATION, *LETTERS, *SCRIPTS, *UNA
 _CHARACTERS = st.characters(exclude_categories=["Cs"])
 _PIECE = st.sampled_from(PIECES) | st.sampled_from([" kite ", " red ", " the ", "Kites eat voles. "]) | _CHARACTERS
 TEXTS = st.lists(_PIECE, max_size=14).map("".join)
-_IDS = st.sampled_from(["a.md", "b.md", "B.md", "é", "x y", "b", "3"])
-_LIST_OF_IDS = st.none() | st.lists(_IDS | st.none(), max_size=6)
+_IDS = st.sampled_from(["a.md", "b.md", "B.md", "é"])
+_LIST_OF_IDS = (
+    st.none()
+    | st.lists(_IDS | st.none(), max_size=6)
+    | st.lists(_IDS, min_size=3, max_size=6)
+    | st.lists(_IDS, min_size=2, max_size=4, unique=True)
+)
 
 
 @st.composite
@@ -111,3 +116,39 @@ def hostile_pairs(seed: int, count: int) -> Iterator[tuple[str, list[str]]]:
         words = [hostile_text(rng, 3) for _ in range(rng.randint(0, 15))]
         response = rng.choice([hostile_text(rng), " ".join(words)])
         yield response, [like(response) for _ in range(rng.choice([1, 1, 1, 2, 3]))]
+
+
+_ORDINARY = ["kite", "Red", "voles", "soar", "owl", "3.5", "it", "is", "of", "and", "the", "a", "an", "in", "hills,"]
+_ENDS = [". ", "! ", "? ", " ", ".\x1f", " [a.md]. ", " [b.md; é]. ", " [B.md,a.md] "]
+
+
+def random_samples(seed: int, count: int) -> Iterator[Sample]:
+    """Samples of which every column is there more often than not, made of sentences that they share."""
+    rng = random.Random(seed)
+
+    def sentence() -> str:
+        words = [
+            rng.choice(_ORDINARY) if rng.random() < 0.9 else hostile_text(rng, 3) for _ in range(rng.randint(1, 8))
+        ]
+        return " ".join(words) + rng.choice(_ENDS)
+
+    def maybe(value: Any, share: float = 0.1) -> Any:
+        return None if rng.random() < share else value
+
+    def some(values: list[str], most: int) -> list[str | None]:
+        return [maybe(rng.choice(values), 0.05) for _ in range(rng.randint(0, most))]
+
+    for _ in range(count):
+        sentences = [sentence() for _ in range(4)]
+        texts = ["".join(rng.sample(sentences, rng.randint(0, 3))) for _ in range(5)]
+        ids = ["a.md", "b.md", "B.md", "é", "x"]
+        yield {
+            "user_input": maybe(rng.choice(texts)),
+            "response": maybe(rng.choice(texts)),
+            "reference": maybe(rng.choice(texts)),
+            "references": maybe(some([*texts, sentence()], 3), 0.5),
+            "retrieved_contexts": maybe(some([*texts, sentence(), sentence()], 4)),
+            "retrieved_context_ids": maybe(some(ids, 6)),
+            "reference_context_ids": maybe(some(ids, 4)),
+            "ground_truth_sources": maybe(some(ids, 3)),
+        }

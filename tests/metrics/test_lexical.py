@@ -244,6 +244,19 @@ def test_context_ids(
     assert value("context_id_precision", **sample) == precision
 
 
+@pytest.mark.parametrize(
+    ("retrieved", "recall", "precision"),
+    [(["a", "x", "a", "y"], 1.0, 0.5), (["x", "x", "y", "a"], 0.0, 0.0), (["x", "x", "a"], 1.0, 0.5)],
+)
+def test_an_id_that_was_retrieved_twice_counts_at_its_first_place(
+    retrieved: list[str], recall: float, precision: float
+) -> None:
+    """And those behind it move up."""
+    sample = {"retrieved_context_ids": retrieved, "reference_context_ids": ["a"]}
+    assert value("context_id_recall@2", **sample) == recall
+    assert value("context_id_precision@2", **sample) == precision
+
+
 def test_context_ids_at_a_cutoff_are_metrics_of_rankings() -> None:
     """The textbook's five documents: precision 0.667 and recall 0.500 at 3, 0.800 and 1.000 at 5."""
     retrieved = ["eu", "2019", "2023", "mechanisms", "provinces"]
