@@ -38,7 +38,9 @@ def with_metadata(
         raise DataError(f"metadata: with suffix={suffix!r} the columns {listed(clash)} are still taken")
     right = right.rename(renames)
     without = scores.join(right, on=keys, how="anti")[unit_key].unique().sort().to_list()
-    extra = right.join(scores, on=keys, how="anti")[keys[-1]].unique().sort().to_list()
+    extra = (
+        right.join(scores, on=keys, how="anti")[unit_key if unit_key in keys else keys[-1]].unique().sort().to_list()
+    )
     joined = scores.join(right, on=keys, how="left", maintain_order="left")
     return joined, [note("without_metadata", without), note("metadata_without_scores", extra)]
 
