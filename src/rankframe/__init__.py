@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rankframe import rag as rag
     from rankframe import retrievers as retrievers
     from rankframe.checking import check as check
+    from rankframe.comparison import compare as compare
     from rankframe.errors import DataError as DataError
     from rankframe.errors import ExtraError as ExtraError
     from rankframe.errors import GateError as GateError
@@ -48,12 +49,13 @@ if TYPE_CHECKING:
     from rankframe.rag.evaluating import evaluate_samples as evaluate_samples
     from rankframe.rag.samples import samples_from_run as samples_from_run
     from rankframe.report import Report as Report
-    from rankframe.report import read_report as read_report
     from rankframe.retrievers.retrieving import retrieve as retrieve
+    from rankframe.saved import read_report as read_report
     from rankframe.scoring import evaluate as evaluate
 
 _HOMES = {
     "checking": ("check",),
+    "comparison": ("compare",),
     "errors": ("DataError", "ExtraError", "GateError", "MetricError", "RankframeError", "RankframeWarning"),
     "io.beir": ("Beir", "read_beir", "write_beir"),
     "io.readers": (
@@ -73,8 +75,9 @@ _HOMES = {
     "pooling": ("merge_judgments", "pool"),
     "rag.evaluating": ("evaluate_samples",),
     "rag.samples": ("samples_from_run",),
-    "report": ("Report", "read_report"),
+    "report": ("Report",),
     "retrievers.retrieving": ("retrieve",),
+    "saved": ("read_report",),
     "scoring": ("evaluate",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

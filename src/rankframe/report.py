@@ -14,15 +14,17 @@ import polars as pl
 
 from rankframe import gates
 from rankframe.errors import DataError, MetricError, counted, listed, nearest
-from rankframe.frames.ledger import SCHEMA, extended
+from rankframe.findings import changes, hardest, sliced
+from rankframe.frames.ledger import extended, in_words
 from rankframe.frames.metadata import with_metadata
 from rankframe.gates.labels import labelled
+from rankframe.intervals import Intervals, Method
 from rankframe.metrics.conventions import CONVENTIONS
 from rankframe.metrics.names import parse
 from rankframe.rendering import aligned, html_table, number
-from rankframe.summaries import AGGREGATES, Measured, claims_of, covered, summarised
+from rankframe.summaries import Measured, claims_of, covered, summarised, with_intervals
 
-_METADATA = "rankframe"
+METADATA = "rankframe"
 FORMAT = 1
 
 
@@ -76,12 +78,96 @@ class Report:
     def summary(self) -> pl.DataFrame:
         """Every metric of every run, put together over the scored queries or samples.
 
-        Columns: run_id, metric, aggregate String, value, std (of the sample), median Float64, n (scored queries or
+        Columns: run_id, metric, aggregate String, value, std (of the sample), median, ci_low, ci_high Float64 (the ends
+        of the bootstrap interval of `value`, 95 % and BCa unless `with_intervals` says otherwise), n (scored queries or
         samples), n_missing (of them: not in the run), n_null (without a value), n_failed (whose retrieval or judge
-        failed) Int64. `value` is null where n is 0. All metrics of a report share one population of queries; of
-        samples each has its own.
+        failed) Int64, ci_reason String (why there is no interval, null where there is one). `value` is null where n
+        is 0. All metrics of a report share one population of queries; of samples each has its own.
         """
+        return with_intervals(self._totals, self.scores, self.metrics, self.unit, self.intervals)
+
+    @cached_property
+    def _totals(self) -> pl.DataFrame:
+        """The summary without intervals, which take longer than all the rest of it."""
         return summarised(self.scores, self.metrics, self.unit)
+
+    @property
+    def intervals(self) -> Intervals:
+        """How the intervals of this report are made: level, method, n_resamples, seed."""
+        return Intervals(**self.options.get("intervals", {}))
+
+    def with_intervals(
+        self, *, level: float = 0.95, method: Method = "bca", n_resamples: int = 2_000, seed: int = 0
+    ) -> Report:
+        """The same report with other intervals, in its summary and slices and in comparisons.
+
+        Args:
+            level: the share of such intervals that hold the mean over all possible queries, between 0 and 1.
+            method: "bca" (corrected for bias and skewness) or "percentile".
+            n_resamples: how many times the queries are drawn anew.
+            seed: of the random numbers; the same seed gives the same intervals.
+
+        Raises:
+            DataError: for a value that means nothing here.
+        """
+        how = Intervals(level, method, n_resamples, seed)
+        return replace(self, options={**self.options, "intervals": asdict(how)})
+
+    def by(self, *columns: str, bins: Mapping[str, int | Sequence[float]] | None = None) -> pl.DataFrame:
+        """The summary of every slice of the queries or samples, from the saved scores.
+
+        Args:
+            columns: columns of the scores, as `join` puts there: `report.join(queries).by("topic", "difficulty")`.
+            bins: of numeric columns: how many slices of about equal size, or the edges between slices; a value on an
+                edge belongs below it.
+
+        Returns:
+            The columns asked for, then those of `summary`; a row per slice, run and metric, sorted by slice. Binned
+            columns are Enum, in order. What has no value in a column is a slice of its own, null.
+
+        Raises:
+            DataError: for a column that is not there or cannot be sliced by, and for bins that mean nothing.
+        """
+        scores = sliced(self.scores, columns, bins or {}, {metric.name for metric in self.metrics})
+        totals = summarised(scores, self.metrics, self.unit, columns)
+        return with_intervals(totals, scores, self.metrics, self.unit, self.intervals, columns)
+
+    def hardest(self, n: int | None = 10, *, metric: str | None = None) -> pl.DataFrame:
+        """The queries or samples that all runs together do worst on.
+
+        Args:
+            n: how many; None for all that have a value.
+            metric: the first of the report unless given.
+
+        Returns:
+            query_id (or sample_id), metric String, value (mean over the runs), lowest, highest Float64 (of the runs),
+            judged Float64 (mean share of judged documents down to the metric's cutoff; null where the report has no
+            judged@k of it), then what was joined; the lowest value first.
+
+        Raises:
+            DataError: for a metric that the report does not have.
+        """
+        return hardest(self.scores, self.metric(metric), self.metrics, self.key, n)
+
+    def diff(self, a: str, b: str, *, metric: str | None = None, n: int | None = None) -> pl.DataFrame:
+        """Where two runs differ: the queries or samples with the largest change from run `a` to run `b`.
+
+        Args:
+            a: the run to start from.
+            b: the other run.
+            metric: the first of the report unless given.
+            n: how many; all unless given.
+
+        Returns:
+            query_id (or sample_id), metric String, value_a, value_b, difference (b - a, so above 0 where b is better),
+            judged_a, judged_b Float64 (shares of judged documents down to the metric's cutoff; null where the report
+            has no judged@k of it), then what was joined; the largest change first, either way, and what has no value
+            in one of the runs last.
+
+        Raises:
+            DataError: for a metric or run that the report does not have.
+        """
+        return changes(self.scores, (self._run(a), self._run(b)), self.metric(metric), self.metrics, self.key, n)
 
     @cached_property
     def long(self) -> pl.DataFrame:
@@ -98,12 +184,21 @@ class Report:
         Raises:
             DataError: for a metric or run that the report does not have, or several runs and none named.
         """
-        found = self._meant(metric)
-        if found is None:
-            raise DataError(f"no metric {metric!r} in this report: {nearest(metric, self._labels)}")
-        row = self.summary.filter(run_id=self._run(run_id), metric=found.name, aggregate=found.aggregate)
+        found = self.metric(metric)
+        row = self._totals.filter(run_id=self._run(run_id), metric=found.name, aggregate=found.aggregate)
         value = row["value"][0]
         return float("nan") if value is None else float(value)
+
+    def metric(self, name: str | None = None) -> Measured:
+        """The metric that a name means, however it is written; the first of the report for None.
+
+        Raises:
+            DataError: for one that the report does not have.
+        """
+        found = self.metrics[0] if name is None else self._meant(name)
+        if found is None:
+            raise DataError(f"no metric {name!r} in this report: {nearest(name or '', self._labels)}")
+        return found
 
     @cached_property
     def _labels(self) -> list[str]:
@@ -170,7 +265,7 @@ class Report:
             DataError: for a run that the report does not have, or several runs and none named.
         """
         run = self._run(run_id)
-        summary = self.summary.filter(run_id=run)
+        summary = self._totals.filter(run_id=run)
         metrics = dict(zip(self._labels, summary["value"], strict=True))
         rows = self.scores.filter(pl.col("run_id") == run)
         if self.unit == "sample":
@@ -209,7 +304,7 @@ class Report:
         Returns:
             run_id, metric String, value Float64, band String (null where there is no value), n Int64.
         """
-        return gates.bands(self.summary, table)
+        return gates.bands(self._totals, table)
 
     def gate(
         self,
@@ -245,7 +340,7 @@ class Report:
         options: dict[str, Any] = {"min_coverage": min_coverage, "find": self._label}
         tables = []
         if thresholds is not None:
-            tables.append(gates.checked(self.summary, self._coverage, thresholds, **options))
+            tables.append(gates.checked(self._totals, self._coverage, thresholds, **options))
         if baseline is not None:
             now, then = self.scores, baseline.scores
             options |= {"max_drop": max_drop, "new_metrics": self.metrics}
@@ -272,7 +367,7 @@ class Report:
             "options": dict(self.options),
         }
         try:
-            self.scores.write_parquet(Path(path), metadata={_METADATA: json.dumps(told)})
+            self.scores.write_parquet(Path(path), metadata={METADATA: json.dumps(told)})
         except pl.exceptions.PolarsError as error:
             raise DataError(
                 f"{path}: the report cannot be written there ({str(error).partition(chr(10))[0]})"
@@ -283,7 +378,7 @@ class Report:
 
         Where a metric has a value for some of the samples only, their number stands behind it.
         """
-        by_run = {run: frame.rows(named=True) for (run,), frame in self.summary.group_by(["run_id"])}
+        by_run = {run: frame.rows(named=True) for (run,), frame in self._totals.group_by(["run_id"])}
         header = ["metric", *self.runs]
         rows = [
             [label, *(self._cell(by_run[run][i], digits) for run in self.runs)] for i, label in enumerate(self._labels)
@@ -299,21 +394,14 @@ class Report:
         if self.unit == "sample":
             scored = dict(self.scores.group_by("run_id", maintain_order=True).len().iter_rows())
         else:
-            scored = dict(self.summary.select("run_id", "n").iter_rows())
+            scored = dict(self._totals.select("run_id", "n").iter_rows())
         numbers = set(scored.values())
         over = (
             counted(numbers.pop(), self.unit)
             if len(numbers) == 1
             else ", ".join(f"{counted(n, self.unit)} ({run})" for run, n in scored.items())
         )
-        return [
-            f"over {over}",
-            *(
-                (f"{run}: " if run else "")
-                + f"{reason} {count:,} ({', '.join([*examples, '...'] if count > len(examples) else examples)})"
-                for run, reason, count, examples in self.ledger.iter_rows()
-            ),
-        ]
+        return [f"over {over}", *in_words(self.ledger)]
 
     def __repr__(self) -> str:
         over, *left_out = self.counts()
@@ -322,53 +410,3 @@ class Report:
     def _repr_html_(self) -> str:
         over, *left_out = self.counts()
         return html_table(self.table(), over, left_out)
-
-
-def read_report(path: str | PathLike[str]) -> Report:
-    """The report that `Report.write_parquet` wrote; its summary is computed anew from the scores.
-
-    Raises:
-        FileNotFoundError: where there is no such file.
-        DataError: for a Parquet file that holds no report, or one of a later format.
-    """
-    path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"no report at {path}")
-    try:
-        metadata = pl.read_parquet_metadata(path).get(_METADATA)
-        scores = pl.read_parquet(path, glob=False)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise DataError(f"{path}: cannot be read as Parquet ({str(error).partition(chr(10))[0]})") from error
-    if metadata is None:
-        raise DataError(f"{path}: this Parquet file was not written by Report.write_parquet; read it with Polars")
-    try:
-        told = json.loads(metadata)
-        newer = told["format"] > FORMAT
-        report = None if newer else _retold(told, scores)
-    except (LookupError, TypeError, ValueError, RecursionError, pl.exceptions.PolarsError) as error:
-        raise DataError(
-            f"{path}: its metadata {_METADATA!r} is not what Report.write_parquet writes "
-            f"({type(error).__name__}: {error!s:.80}); read the file with Polars"
-        ) from error
-    if report is None:
-        raise DataError(f"{path}: report format {told['format']} is newer than this rankframe knows ({FORMAT})")
-    return report
-
-
-def _retold(told: Mapping[str, Any], scores: pl.DataFrame) -> Report:
-    """The report of these scores that the metadata tells of; any error says that it tells of another."""
-    metrics = tuple(
-        Measured(**{**metric, "range": metric["range"] and tuple(metric["range"])}) for metric in told["metrics"]
-    )
-    report = Report(
-        scores=scores,
-        ledger=pl.DataFrame(told["ledger"], schema=SCHEMA, orient="row"),
-        metrics=metrics,
-        options=dict(told["options"]),
-        unit=told["unit"],
-    )
-    lacking = {"run_id", report.key, "status", *(metric.name for metric in metrics)} - set(scores.columns)
-    unknown = {metric.aggregate for metric in metrics} - set(AGGREGATES)
-    if lacking or unknown or not metrics:
-        raise LookupError(*sorted(lacking | unknown))
-    return report

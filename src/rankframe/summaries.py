@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import polars as pl
 
+from rankframe.intervals import Interval, Intervals, mean_intervals
 from rankframe.metrics.metric import GMEAN_FLOOR, Aggregate
 
 
@@ -26,13 +29,25 @@ class Measured:
     status: str | None = None
 
 
-AGGREGATES: dict[Aggregate, Callable[[pl.Expr], pl.Expr]] = {
-    "mean": lambda values: values.mean(),
-    "sum": lambda values: values.sum(),
-    "gmean": lambda values: values.clip(lower_bound=GMEAN_FLOOR).log().mean().exp(),
+class Aggregation(NamedTuple):
+    """How values come together, and how that is a mean: of what `each` value is made, and what is `then` made of it."""
+
+    together: Callable[[pl.Expr], pl.Expr]
+    each: Callable[[pl.Series], pl.Series]
+    then: Callable[[float, int], float]
+
+
+AGGREGATES: dict[Aggregate, Aggregation] = {
+    "mean": Aggregation(lambda values: values.mean(), lambda values: values, lambda mean, _: mean),
+    "sum": Aggregation(lambda values: values.sum(), lambda values: values, lambda mean, n: mean * n),
+    "gmean": Aggregation(
+        lambda values: values.clip(lower_bound=GMEAN_FLOOR).log().mean().exp(),
+        lambda values: values.clip(lower_bound=GMEAN_FLOOR).log(),
+        lambda mean, _: math.exp(mean),
+    ),
 }
 
-SUMMARY = pl.Schema(
+TOTALS = pl.Schema(
     {
         "run_id": pl.String,
         "metric": pl.String,
@@ -47,22 +62,29 @@ SUMMARY = pl.Schema(
     }
 )
 
+SUMMARY = (*TOTALS, "ci_low", "ci_high", "ci_reason")
+"""The columns of a summary, in whatever order."""
+
 FAILURES = ("failed", "refused", "parse_error", "error")
 """The statuses of what should have a value and has none, since something went wrong."""
 
 
-def summarised(scores: pl.DataFrame, metrics: Sequence[Measured], unit: str) -> pl.DataFrame:
-    """Every metric of every run, put together over what was scored; the frame that `Report.summary` describes."""
+def summarised(scores: pl.DataFrame, metrics: Sequence[Measured], unit: str, by: Sequence[str] = ()) -> pl.DataFrame:
+    """Every metric of every run, put together over what was scored, for each slice of the columns `by`.
+
+    Columns: those of `by`, then `TOTALS`.
+    """
     names = list(dict.fromkeys(metric.name for metric in metrics))
     by_aggregate = {
         aggregate: list(dict.fromkeys(m.name for m in metrics if m.aggregate == aggregate))
         for aggregate in dict.fromkeys(metric.aggregate for metric in metrics)
     }
+    keys = [*by, "run_id"]
     grouped = (
         scores.lazy()
-        .group_by("run_id", maintain_order=True)
+        .group_by(keys, maintain_order=True)
         .agg(
-            *(AGGREGATES[a](pl.col(names)).name.suffix(f" {a}") for a, names in by_aggregate.items()),
+            *(AGGREGATES[a].together(pl.col(names)).name.suffix(f" {a}") for a, names in by_aggregate.items()),
             pl.col(names).std().name.suffix(" std"),
             pl.col(names).median().name.suffix(" median"),
             *(_counts(metric) for metric in _counted(metrics, unit)),
@@ -70,7 +92,7 @@ def summarised(scores: pl.DataFrame, metrics: Sequence[Measured], unit: str) -> 
         .collect()
     )
     rows = []
-    for row in grouped.iter_rows(named=True):
+    for row in grouped.drop(by).iter_rows(named=True):
         for metric in metrics:
             counts = row[f"{metric.name} counts" if unit == "sample" else "counts"]
             rows.append(
@@ -84,7 +106,48 @@ def summarised(scores: pl.DataFrame, metrics: Sequence[Measured], unit: str) -> 
                     *counts.values(),
                 )
             )
-    return pl.DataFrame(rows, schema=SUMMARY, orient="row")
+    totals = pl.DataFrame(rows, schema=TOTALS, orient="row")
+    if not by:
+        return totals
+    slices = grouped.select(pl.col(by).gather(pl.int_range(totals.height) // len(metrics)))
+    return pl.concat([slices, totals], how="horizontal")
+
+
+def with_intervals(
+    totals: pl.DataFrame,
+    scores: pl.DataFrame,
+    metrics: Sequence[Measured],
+    unit: str,
+    how: Intervals,
+    by: Sequence[str] = (),
+) -> pl.DataFrame:
+    """What `summarised` gave, with ci_low and ci_high behind the median and ci_reason String at the end."""
+    names = list(dict.fromkeys(metric.name for metric in metrics))
+    columns = []
+    for _, group in scores.group_by([*by, "run_id"], maintain_order=True):
+        values = {name: group[name].drop_nulls() for name in names}
+        columns += [AGGREGATES[m.aggregate].each(values[m.name]).to_numpy() for m in metrics]
+    found = mean_intervals(columns, how, unit)
+    rows = zip(found, totals["value"], totals["n"], totals["aggregate"], strict=True)
+    ends = pl.DataFrame([_ends(*row) for row in rows], schema=_ENDS, orient="row")
+    behind = totals.columns.index("median") + 1
+    return pl.concat(
+        [totals[:, :behind], ends.drop("ci_reason"), totals[:, behind:], ends.select("ci_reason")], how="horizontal"
+    )
+
+
+_ENDS = {"ci_low": pl.Float64, "ci_high": pl.Float64, "ci_reason": pl.String}
+
+
+def _ends(interval: Interval, value: float, n: int, aggregate: Aggregate) -> Interval:
+    """The interval of the value, from that of the mean below it."""
+    low, high, reason = interval
+    if low is None or high is None:
+        return interval
+    if low == high:  # of equal values, whose mean may differ from them in its last bit
+        return Interval(value, value, reason)
+    then = AGGREGATES[aggregate].then
+    return Interval(then(low, n), then(high, n), reason)
 
 
 def _counted(metrics: Sequence[Measured], unit: str) -> list[tuple[str, str, str | None]]:

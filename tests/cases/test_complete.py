@@ -12,7 +12,7 @@ HERE = Path(__file__).parent
 CASES = HERE.parents[1].parent / "shared" / "cases" / "cases.jsonl"
 KINDS = (
     *("ids", "ranking", "grades", "coverage", "cutoffs", "files", "polars", "retriever"),
-    *("text", "rag-inputs", "judge", "ragas-bridge"),
+    *("text", "rag-inputs", "judge", "ragas-bridge", "significance"),
 )
 
 

@@ -98,7 +98,7 @@ def gate(
     output: Format = Output.table,
 ) -> None:
     """Hold a report against thresholds, an earlier report, or both: exit 1 where it falls short."""
-    from rankframe.report import read_report
+    from rankframe.saved import read_report
 
     held = _held_against(gate, baseline, max_drop, min_coverage)
     if not held:
@@ -130,7 +130,7 @@ def _held_against(
     from rankframe.gates import Gate, read_gate
     from rankframe.gates.baselines import drop_of
     from rankframe.gates.values import share
-    from rankframe.report import read_report
+    from rankframe.saved import read_report
 
     if max_drop is not None and baseline is None:
         raise RankframeError("--max-drop goes with --baseline, an earlier report")

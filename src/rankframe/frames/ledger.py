@@ -97,3 +97,12 @@ def pairs(frame: pl.DataFrame) -> list[str]:
     """The (query, document) pairs of the first rows, as text for examples."""
     head = frame.select("query_id", "doc_id").head(EXAMPLES)
     return [f"({query}, {doc})" for query, doc in head.iter_rows()]
+
+
+def in_words(ledger: pl.DataFrame) -> list[str]:
+    """A line per row of a ledger."""
+    return [
+        (f"{run}: " if run else "")
+        + f"{reason} {count:,} ({', '.join([*examples, '...'] if count > len(examples) else examples)})"
+        for run, reason, count, examples in ledger.iter_rows()
+    ]

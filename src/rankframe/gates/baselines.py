@@ -170,7 +170,7 @@ def _paired(
 def _comparison(name: str, aggregate: Any, label: str) -> list[pl.Expr]:
     before, after = pl.col(f"old {name}"), pl.col(f"new {name}")
     both = before.is_not_null() & after.is_not_null()
-    value = AGGREGATES[aggregate]
+    value = AGGREGATES[aggregate].together
     return [
         *(
             pl.when(both.any()).then(value(scores.filter(both))).alias(f"{what} {label}")  # no sum of nothing

@@ -1,0 +1,328 @@
+"""`compare`: one frame, a row for each pair of runs and metric, with what can be concluded from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+
+import polars as pl
+
+from rankframe.comparison.corrections import Correction, check_correction, corrected
+from rankframe.comparison.paired import Draws, Test, check_test, has_spread, p_values
+from rankframe.errors import DataError, ExtraError, listed, nearest
+from rankframe.findings import difference, judged_share
+from rankframe.intervals import Interval, mean_intervals, whole_number
+from rankframe.report import Report
+from rankframe.summaries import Measured
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, np.dtype[np.float64]]
+
+Family = Literal["metric", "table"]
+
+FEW = 25
+"""With fewer queries than this, a row says that they are few."""
+
+COMPARISON = pl.Schema(
+    {
+        "metric": pl.String,
+        "run_id": pl.String,
+        "other": pl.String,
+        "value": pl.Float64,
+        "other_value": pl.Float64,
+        "difference": pl.Float64,
+        "ci_low": pl.Float64,
+        "ci_high": pl.Float64,
+        "relative": pl.Float64,
+        "wins": pl.Int64,
+        "ties": pl.Int64,
+        "losses": pl.Int64,
+        "n": pl.Int64,
+        "n_missing": pl.Int64,
+        "n_unpaired": pl.Int64,
+        "effect_size": pl.Float64,
+        "p": pl.Float64,
+        "p_corrected": pl.Float64,
+        "significant": pl.Boolean,
+        "detectable": pl.Float64,
+        "few_queries": pl.Boolean,
+        "no_spread": pl.Boolean,
+        "many_ties": pl.Boolean,
+        "judged": pl.Float64,
+        "other_judged": pl.Float64,
+        "test": pl.String,
+        "correction": pl.String,
+        "reason": pl.String,
+    }
+)
+
+
+def compare(
+    report: Report,
+    *,
+    baseline: str | Sequence[str] | None = None,
+    metrics: str | Sequence[str] | None = None,
+    test: Test = "randomisation",
+    correction: Correction | None = "holm",
+    family: Family = "metric",
+    alpha: float = 0.05,
+    power: float = 0.8,
+    n_resamples: int = 10_000,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Which run is better than which other, by how much, and how sure that is; from saved scores.
+
+    Args:
+        report: of at least two runs. Pairs are made by the id of the query or sample.
+        baseline: the run, or runs, that every other run is compared with; all pairs unless given.
+        metrics: those to compare; all of the report unless given.
+        test: "randomisation" (of signs: all 2^n ways where these are no more than `n_resamples`, else as many random
+            ones, the observed one counted too, so p is never 0), "t" (paired), "wilcoxon" (signed ranks, differences
+            of 0 left out; "wilcoxon-pratt" and "wilcoxon-zsplit" keep them), "sign", or "bootstrap".
+        correction: for the number of tests: "holm", "bonferroni", "holm-sidak", "bh" (Benjamini-Hochberg), "by", None.
+        family: what is corrected together: "metric", all pairs of a metric, or "table", all rows.
+        alpha: a corrected p up to this is significant.
+        power: the chance with which a difference of the size `detectable` is found.
+        n_resamples: random resamples of the tests that take them.
+        seed: of their random numbers; the same seed gives the same p values.
+
+    Returns:
+        A row per (metric, run_id, other), in the order of the report's metrics and then the best run first:
+        metric, run_id, other String; value, other_value (means over the pairs), difference (value - other_value),
+        ci_low, ci_high (its bootstrap interval, made as `report.with_intervals` says), relative (difference /
+        other_value; null where that is 0) Float64; wins, ties, losses (queries on which run_id has the higher value,
+        the same, the lower), n (pairs), n_missing (of them: a run has no result, which counts as 0), n_unpaired
+        (queries without a value in one run, left out) Int64; effect_size (mean by standard deviation of the
+        differences, Cohen's d), p, p_corrected Float64, significant Boolean; detectable Float64 (the smallest true
+        difference that a paired t-test of so many queries finds at `alpha` with `power`, before correction);
+        few_queries (below 25), no_spread (all differences equal), many_ties (more than half) Boolean; judged,
+        other_judged Float64 (shares of judged documents down to the metric's cutoff, null where the report has no
+        judged@k of it); test, correction, reason String (why there is no p, or why not to trust the row, or null).
+        Scores that differ by rounding alone are ties, and runs that never differ have p = 1 under every test.
+
+    Raises:
+        DataError: for fewer than two runs, an unknown run, metric, test or correction, or an option out of its range.
+        ExtraError: without the extra `stats`.
+
+    Source: Smucker, Allan and Carterette 2007, doi:10.1145/1321440.1321528 (randomisation); Phipson and Smyth 2010,
+    doi:10.2202/1544-6115.1585 (p is never 0); Sakai 2018, Laboratory Experiments in Information Retrieval.
+
+    >>> import rankframe as rf
+    >>> runs = {"a": {"q1": {"d1": 1.0}, "q2": {"d9": 1.0}}, "b": {"q1": {"d1": 1.0}, "q2": {"d2": 1.0}}}
+    >>> report = rf.evaluate(runs, {"q1": {"d1": 1}, "q2": {"d2": 1}}, metrics="mrr")
+    >>> compare(report, baseline="a").select("run_id", "other", "difference", "wins", "ties", "p", "reason").rows()
+    [('b', 'a', 0.5, 1, 1, 1.0, 'few queries')]
+    """
+    _check(test, correction, family, alpha, power)
+    _check_extra()
+    draws = Draws(whole_number("n_resamples", n_resamples, 100), whole_number("seed", seed, 0))
+    pairs = _pairs(report.runs, baseline)
+    rows = [
+        row
+        for metric in _metrics(report, metrics)
+        for row in _compared(report, metric, pairs, test, draws, alpha=alpha, power=power)
+    ]
+    rows = _with_corrections(rows, correction, family, alpha)
+    table = pl.DataFrame([{**row, "test": test, "correction": correction} for row in rows], schema=COMPARISON)
+    ranked = table.with_columns(pl.col("metric").rle_id().alias("#"))
+    return ranked.sort(
+        "#", "value", "other_value", "run_id", "other", descending=[False, True, True, False, False], nulls_last=True
+    ).drop("#")
+
+
+def _check(test: object, correction: object, family: object, alpha: float, power: float) -> None:
+    check_test(test)
+    if correction is not None:
+        check_correction(correction)
+    if family not in get_args(Family):
+        raise DataError(f'family is "metric" (all pairs of a metric) or "table" (all rows), got {family!r:.80}')
+    for name, share in (("alpha", alpha), ("power", power)):
+        if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 < share < 1:
+            raise DataError(f"{name} is a share between 0 and 1, got {share!r:.80}")
+
+
+def _check_extra() -> None:
+    try:
+        import scipy.stats  # noqa: F401
+    except ImportError as error:
+        raise ExtraError("compare() needs scipy: pip install 'rankframe[stats]'") from error
+
+
+def _pairs(runs: Sequence[str], baseline: str | Sequence[str] | None) -> list[tuple[str, str]]:
+    """Which run is held against which other."""
+    if len(runs) < 2:
+        raise DataError(
+            f"there are no two runs to compare, only {listed(runs)}; evaluate them together, as in "
+            f"evaluate({{'a': first, 'b': second}}, qrels)"
+        )
+    if baseline is None:
+        return [(run, other) for i, run in enumerate(runs) for other in runs[i + 1 :]]
+    baselines = [baseline] if isinstance(baseline, str) else list(dict.fromkeys(baseline))
+    for name in baselines:
+        if name not in runs:
+            raise DataError(f"no run {name!r:.80} to be the baseline: {nearest(str(name), runs)}")
+    others = [run for run in runs if run not in baselines]
+    if not others or not baselines:
+        raise DataError("every run is a baseline, or none is; leave baseline= out to compare all pairs")
+    return [(run, other) for other in baselines for run in others]
+
+
+def _metrics(report: Report, metrics: str | Sequence[str] | None) -> list[Measured]:
+    """The metrics to compare, each column once: a metric's pairs are the same however it is put together."""
+    if isinstance(metrics, str):
+        metrics = [metrics]
+    asked = report.metrics if metrics is None else [report.metric(name) for name in metrics]
+    if not asked:
+        raise DataError("metrics= is empty; leave it out to compare by all metrics of the report")
+    return list({metric.name: metric for metric in asked}.values())
+
+
+class _Scores(NamedTuple):
+    """One metric's scores of every run, a row per query or sample; what is left out is null."""
+
+    values: pl.DataFrame
+    missing: pl.DataFrame
+    judged: pl.DataFrame
+
+
+def _scores(report: Report, metric: Measured) -> _Scores:
+    """The scores side by side, joined by the id of the query or sample."""
+    told = report.scores.select(
+        report.key,
+        "run_id",
+        pl.col(metric.name).fill_nan(None).alias("value"),
+        (pl.col("status") == "missing").alias("missing"),
+        judged_share(metric, report.metrics, report.key).alias("judged"),
+    )
+    sides = [
+        told.pivot("run_id", index=report.key, values=name, on_columns=report.runs).sort(report.key).drop(report.key)
+        for name in ("value", "missing", "judged")
+    ]
+    return _Scores(*sides)
+
+
+def _compared(
+    report: Report,
+    metric: Measured,
+    pairs: Sequence[tuple[str, str]],
+    test: Test,
+    draws: Draws,
+    *,
+    alpha: float,
+    power: float,
+) -> Iterator[dict[str, Any]]:
+    """A row per pair, all but the correction."""
+    import numpy as np
+
+    scores = _scores(report, metric)
+    places = [str(i) for i in range(len(pairs))]
+    differences = scores.values.select(
+        difference(pl.col(run), pl.col(other)).alias(place) for place, (run, other) in zip(places, pairs, strict=True)
+    )
+    columns = [differences[place].drop_nulls().to_numpy() for place in places]
+    tests = p_values(differences.fill_null(np.nan).to_numpy(), test, draws)
+    intervals = mean_intervals(columns, report.intervals, report.unit)
+    for (run, other), column, p, interval in zip(pairs, columns, tests, intervals, strict=True):
+        paired = pl.col(run).is_not_null() & pl.col(other).is_not_null()
+        kept = scores.values.select(paired.alias("paired"))["paired"]
+        means = scores.values.filter(kept).select(pl.col(run).mean(), pl.col(other).mean().alias(f"{other} ")).row(0)
+        yield {
+            "metric": metric.name,
+            "run_id": run,
+            "other": other,
+            **_differing(column, means, interval),
+            "n_missing": int((scores.missing.filter(kept).select(pl.col(run) | pl.col(other)).to_series()).sum()),
+            "n_unpaired": int((~kept).sum()),
+            "p": p,
+            "detectable": _detectable(column, alpha, power),
+            "judged": scores.judged.filter(kept)[run].mean(),
+            "other_judged": scores.judged.filter(kept)[other].mean(),
+            **_doubts(column, p, test, report.unit),
+        }
+
+
+def _differing(column: Array, means: tuple[float | None, float | None], interval: Interval) -> dict[str, Any]:
+    """How large a difference is, and on how many queries it is on which side."""
+    n = len(column)
+    value, other_value = means
+    mean = float(column.mean()) if n else None
+    if mean is not None and abs(mean) <= _ROUNDING * max(1.0, abs(value or 0.0)):
+        mean = 0.0
+    spread = float(column.std(ddof=1)) if n > 1 and has_spread(column) else 0.0
+    return {
+        "value": value,
+        "other_value": other_value,
+        "difference": mean,
+        "ci_low": interval.low,
+        "ci_high": interval.high,
+        "relative": mean / other_value if mean is not None and other_value else None,
+        "wins": int((column > 0).sum()),
+        "ties": int((column == 0).sum()),
+        "losses": int((column < 0).sum()),
+        "n": n,
+        "effect_size": mean / spread if mean is not None and spread else None,
+    }
+
+
+_ROUNDING = 1e-12
+"""A mean difference up to this is none."""
+
+
+def _doubts(column: Array, p: float | None, test: Test, unit: str) -> dict[str, Any]:
+    """Why there is no p value, and what speaks against trusting the row."""
+    n = len(column)
+    units = "queries" if unit == "query" else "samples"
+    ties = int((column == 0).sum())
+    few, many_ties, no_spread = n < FEW, ties * 2 > n, n > 1 and not has_spread(column)
+    if n == 0:
+        reasons = [f"no {unit} in common"]
+    elif n == 1:
+        reasons = [f"one {unit}"]
+    elif ties == n:
+        reasons = ["no difference"]
+    else:
+        undefined = f", for which {test} is not defined" if p is None else ""
+        reasons = [f"all differences are equal{undefined}"] if no_spread else [f"few {units}"] if few else []
+        reasons += ["many ties"] if many_ties else []
+    return {"few_queries": few, "no_spread": no_spread, "many_ties": many_ties, "reason": "; ".join(reasons) or None}
+
+
+def _detectable(column: Array, alpha: float, power: float) -> float | None:
+    """The smallest true difference that a paired t-test of such differences finds with this power."""
+    n = len(column)
+    if n < 2 or not has_spread(column):
+        return None
+    return float(column.std(ddof=1) / n**0.5 * _noncentrality(n - 1, alpha, power))
+
+
+@cache
+def _noncentrality(df: int, alpha: float, power: float) -> float:
+    """How many standard errors a difference must measure to be found with this power."""
+    import numpy as np
+    from scipy.optimize import brentq
+    from scipy.special import ndtr
+    from scipy.stats import chi2, t
+
+    # scipy's noncentral t is not defined everywhere here, and the mean over its variance is
+    limits = t.isf(alpha / 2, df) * np.sqrt(chi2.ppf((np.arange(2_000) + 0.5) / 2_000, df) / df)
+
+    def missed(shift: float) -> float:
+        return float(power - (ndtr(shift - limits) + ndtr(-shift - limits)).mean())
+
+    return float(brentq(missed, 0.0, limits[-1] + 40.0)) if missed(0.0) > 0 else 0.0
+
+
+def _with_corrections(
+    rows: list[dict[str, Any]], correction: Correction | None, family: Family, alpha: float
+) -> list[dict[str, Any]]:
+    """The rows with corrected p values, corrected family by family."""
+    done = []
+    for name in dict.fromkeys(row["metric"] for row in rows) if family == "metric" else [None]:
+        members = [row for row in rows if name in (None, row["metric"])]
+        p = [row["p"] for row in members]
+        for row, value in zip(members, p if correction is None else corrected(p, correction), strict=True):
+            done.append({**row, "p_corrected": value, "significant": None if value is None else value <= alpha})
+    return done

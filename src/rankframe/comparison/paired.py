@@ -1,0 +1,194 @@
+"""Paired tests of the hypothesis that two runs are equally good: p values of many columns of differences at once.
+
+A column holds the differences of one pair of runs, a row per query; NaN where a query belongs to no pair.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from rankframe.errors import DataError, nearest
+from rankframe.intervals import Intervals, resampled_means
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, np.dtype[np.float64]]
+
+Test = Literal["randomisation", "t", "wilcoxon", "wilcoxon-pratt", "wilcoxon-zsplit", "sign", "bootstrap"]
+
+_SIGNS_AT_ONCE = 4_000_000
+"""How many random signs are held at a time: 32 MB."""
+_EXACT_RANKS = 25
+"""Up to so many differences without ties Wilcoxon's distribution is counted out."""
+_EXACT_SIGNS = 13
+"""Up to so many differences, tied or not, all ways to set the signs are."""
+_ROUNDING = 1e-12
+"""By this share of all differences two sums may differ and be the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """How many random resamples a test takes, and their seed."""
+
+    n: int
+    seed: int
+
+
+def p_values(differences: Array, test: Test, draws: Draws) -> list[float | None]:
+    """The two-sided p value of every column of (queries, pairs); None where the test does not apply.
+
+    A column of zeros alone has 1 under every test, and one of fewer than two differences None.
+
+    Raises:
+        DataError: for an unknown test.
+    """
+    import numpy as np
+
+    check_test(test)
+    there = ~np.isnan(differences)
+    filled = np.where(there, differences, 0.0)
+    testable = (there.sum(axis=0) >= 2) & np.isfinite(filled).all(axis=0)
+    equal = ~(filled != 0).any(axis=0)
+    asked = np.flatnonzero(testable & ~equal)
+    found: list[float | None] = [1.0 if same and can else None for same, can in zip(equal, testable, strict=True)]
+    for column, p in zip(asked.tolist(), _TESTS[test](differences[:, asked], draws), strict=True):
+        found[column] = p
+    return found
+
+
+def check_test(test: object) -> None:
+    """Refuse a test that there is not."""
+    if test not in get_args(Test):
+        raise DataError(f"no test {test!r:.80}: {nearest(str(test), get_args(Test))}")
+
+
+def _randomisation(differences: Array, draws: Draws) -> Sequence[float | None]:
+    """Signs turned at random: all ways where there are no more than draws, else as drawn, the observed counted too."""
+    import numpy as np
+
+    filled = np.nan_to_num(differences)
+    few = 2.0 ** (filled != 0).sum(axis=0) <= draws.n
+    found = np.empty(filled.shape[1])
+    found[~few] = _drawn_signs(filled[:, ~few], draws)
+    for column in np.flatnonzero(few):
+        found[column] = _all_signs(filled[:, column])
+    told: list[float] = found.tolist()
+    return told
+
+
+def _all_signs(differences: Array) -> float:
+    """The share of all ways to set the signs of which the sum is as far from 0 as the observed one."""
+    import numpy as np
+
+    turned = differences[differences != 0]
+    ways = np.arange(2 ** len(turned))[:, None] >> np.arange(len(turned)) & 1
+    return float(_as_far(ways.astype(np.float64), turned[:, None])[0] / len(ways))
+
+
+def _drawn_signs(differences: Array, draws: Draws) -> Array:
+    """The share of random signs, and of the observed ones, of which the sum is as far from 0 as the observed one."""
+    import numpy as np
+
+    n, width = differences.shape
+    counts = np.zeros(width)
+    rng = np.random.default_rng(draws.seed)
+    step = max(1, _SIGNS_AT_ONCE // n)
+    for start in range(0, draws.n if width else 0, step):
+        rows = min(step, draws.n - start)
+        bits = np.unpackbits(rng.integers(256, size=(rows, (n + 7) // 8), dtype=np.uint8), axis=1, count=n)
+        counts += _as_far(bits.astype(np.float64), differences)
+    return (counts + 1) / (draws.n + 1)
+
+
+def _as_far(turned: Array, differences: Array) -> Array:
+    """For each column, how many rows of 0 and 1 (1 turns the sign) give a sum as far from 0 as the observed one."""
+    import numpy as np
+
+    observed = differences.sum(axis=0)
+    least = np.abs(observed) - _ROUNDING * np.abs(differences).sum(axis=0)
+    found: Array = (np.abs(observed - 2 * (turned @ differences)) >= least).sum(axis=0)
+    return found
+
+
+def _bootstrap(differences: Array, draws: Draws) -> Sequence[float | None]:
+    """How often the mean of resampled differences, moved to 0, is as far from 0 as the observed one."""
+    import numpy as np
+
+    how = replace(Intervals(), n_resamples=draws.n, seed=draws.seed)
+    found = []
+    for column in differences.T:
+        there = column[~np.isnan(column)]
+        mean = there.mean()
+        moved = np.abs(resampled_means(there[:, None], how)[:, 0] - mean)
+        far = (moved >= abs(mean) - _ROUNDING * np.abs(there).mean()).sum()
+        found.append(float((far + 1) / (draws.n + 1)))
+    return found
+
+
+def _each(p_value: Callable[[Array], float | None]) -> Callable[[Array, Draws], Sequence[float | None]]:
+    """A test of one column as a test of all."""
+
+    def test(differences: Array, _: Draws) -> Sequence[float | None]:
+        import numpy as np
+
+        return [p_value(column[~np.isnan(column)]) for column in differences.T]
+
+    return test
+
+
+def _paired_t(differences: Array) -> float | None:
+    from scipy.stats import ttest_1samp
+
+    if not has_spread(differences):
+        return None
+    p = float(ttest_1samp(differences, 0.0).pvalue)
+    return p if math.isfinite(p) else None
+
+
+def _wilcoxon(zero_method: Literal["wilcox", "pratt", "zsplit"]) -> Callable[[Array], float | None]:
+    def p_value(differences: Array) -> float | None:
+        from scipy.stats import PermutationMethod, wilcoxon
+
+        n = len(differences)
+        method: Any = "exact" if n <= _EXACT_RANKS and _untied(differences) else "asymptotic"
+        if n <= _EXACT_SIGNS and method != "exact":
+            method = PermutationMethod(n_resamples=2**n)
+        return float(wilcoxon(differences, zero_method=zero_method, method=method).pvalue)
+
+    return p_value
+
+
+def _untied(differences: Array) -> bool:
+    """Whether all differences are unlike in size, and none is 0."""
+    import numpy as np
+
+    sizes = np.unique(np.abs(differences))
+    return len(sizes) == len(differences) and sizes[0] > 0
+
+
+def _sign(differences: Array) -> float:
+    from scipy.stats import binomtest
+
+    wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
+    return float(binomtest(wins, wins + losses).pvalue)
+
+
+def has_spread(differences: Array) -> bool:
+    """Whether differences differ from each other by more than rounding."""
+    low, high = float(differences.min()), float(differences.max())
+    return high - low > _ROUNDING * max(abs(low), abs(high), 1.0)
+
+
+_TESTS: dict[str, Callable[[Array, Draws], Sequence[float | None]]] = {
+    "randomisation": _randomisation,
+    "t": _each(_paired_t),
+    "wilcoxon": _each(_wilcoxon("wilcox")),
+    "wilcoxon-pratt": _each(_wilcoxon("pratt")),
+    "wilcoxon-zsplit": _each(_wilcoxon("zsplit")),
+    "sign": _each(_sign),
+    "bootstrap": _bootstrap,
+}
