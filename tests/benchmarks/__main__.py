@@ -25,6 +25,7 @@ import numpy as np
 import polars as pl
 
 from . import peers
+from .comparing import comparing
 from .data import WORKLOADS, Data, Workload, generate
 from .lexical import SAMPLES, lexical
 from .retrievers import bm25_at_scale, cost_of_a_query, slow_retriever
@@ -229,6 +230,8 @@ def rows(chosen: Iterable[str], folder: Path, *, quick: bool) -> Iterator[Row]:
                 yield from bm25_at_scale(folder)
             case "T":
                 yield from lexical(folder, SAMPLES // (QUICK if quick else 1), rounds, 1 if quick else SLOW_ROUNDS)
+            case "C":
+                yield from comparing(1, 5, 698) if quick else comparing(rounds)
             case _:
                 yield from imports(SLOW_ROUNDS if quick else IMPORT_ROUNDS)
 
@@ -242,12 +245,12 @@ def installed(name: str) -> bool:
 
 
 def versions() -> str:
-    names = ("rankframe", "polars", "numpy", "pytrec-eval-terrier", "ranx", "ir-measures", "bm25s", "ragas")
+    names = ("rankframe", "polars", "numpy", "pytrec-eval-terrier", "ranx", "ir-measures", "bm25s", "ragas", "scipy")
     return ", ".join(f"{name} {version(name)}" for name in names if installed(name))
 
 
 def main() -> None:
-    everything = ["import", "S", "G", "M", "L", "R", "T"]
+    everything = ["import", "S", "G", "M", "L", "R", "T", "C"]
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=str(__doc__).partition("\n")[0])
     parser.add_argument(
         "--quick",

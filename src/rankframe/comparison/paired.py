@@ -71,7 +71,7 @@ def _randomisation(differences: Array, draws: Draws) -> Sequence[float | None]:
     import numpy as np
 
     filled = np.nan_to_num(differences)
-    few = 2.0 ** (filled != 0).sum(axis=0) <= draws.n
+    few = (filled != 0).sum(axis=0) <= math.log2(draws.n)
     found = np.empty(filled.shape[1])
     found[~few] = _drawn_signs(filled[:, ~few], draws)
     for column in np.flatnonzero(few):
