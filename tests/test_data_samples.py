@@ -60,8 +60,8 @@ def grades(beir: rf.Beir) -> dict[str, dict[str, float]]:
     return by_query
 
 
-def test_both_systems_answer_every_question_once(samples: list[Sample], beir: rf.Beir) -> None:
-    questions = dict(beir.queries.select("query_id", "text").iter_rows())
+def test_both_systems_answer_each_of_the_first_50_questions_once(samples: list[Sample], beir: rf.Beir) -> None:
+    questions = dict(beir.queries.select("query_id", "text").head(50).iter_rows())
     pairs = [(sample["query_id"], sample["run_id"]) for sample in samples]
     assert pairs == [(query, system) for query in sorted(questions) for system in sorted(SYSTEMS)]
     assert all(sample["sample_id"] == sample["query_id"] for sample in samples)
@@ -70,7 +70,7 @@ def test_both_systems_answer_every_question_once(samples: list[Sample], beir: rf
 
 def test_metadata_is_that_of_the_question(samples: list[Sample], beir: rf.Beir) -> None:
     told = [(sample["query_id"], sample["topic"], sample["difficulty"]) for sample in samples]
-    assert set(told) == set(beir.queries.select("query_id", "topic", "difficulty").iter_rows())
+    assert set(told) == set(beir.queries.select("query_id", "topic", "difficulty").head(50).iter_rows())
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -148,14 +148,16 @@ def test_faults_fit_the_verdicts(samples: list[Sample]) -> None:
 def test_it_is_declined_rightly_where_no_useful_passage_was_retrieved(
     samples: list[Sample], grades: dict[str, dict[str, float]]
 ) -> None:
+    from_background = []
     for sample in samples:
         best = max(grades[sample["query_id"]].get(doc, 0.0) for doc in sample["retrieved_context_ids"])
         if sample["label_fault"] == "declined":
             assert best < 2, sample["query_id"]
         if sample["label_fault"] == "wrongly declined":
             assert best >= 2, sample["query_id"]
-        if sample["label_faithful"] and sample["label_correct"]:
-            assert best >= 2, sample["query_id"]
+        if sample["label_faithful"] and sample["label_correct"] and best < 2:
+            from_background.append((sample["run_id"], sample["query_id"], best))
+    assert from_background == [("careful", "q43", 1.0)]  # recall, put together from two passages that mention it
 
 
 def test_only_declining_makes_no_claim(samples: list[Sample]) -> None:
@@ -199,9 +201,12 @@ def test_the_claims_of_the_description_are_counted(samples: list[Sample]) -> Non
 def test_the_described_judge_agrees_and_errs_as_told(samples: list[Sample]) -> None:
     told = (DATA / "README.md").read_text(encoding="utf-8")
     pairs = Counter((sample["label_faithful"], sample["judge_faithful"]) for sample in samples)
+    declined = pairs[None, None]
     assert f"| true | {pairs[True, True]} | {pairs[True, False]} |" in told
     assert f"| false | {pairs[False, True]} | {pairs[False, False]} |" in told
-    assert sum(pairs.values()) == sum(pairs[label, judge] for label in (True, False) for judge in (True, False)) + 5
+    assert (
+        sum(pairs.values()) == sum(pairs[label, judge] for label in (True, False) for judge in (True, False)) + declined
+    )
     missed = [
         sample["label_fault"] for sample in samples if sample["label_faithful"] is False and sample["judge_faithful"]
     ]
