@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from rankframe import evaluation as evaluation
     from rankframe import gates as gates
     from rankframe import metrics as metrics
+    from rankframe import plots as plots
     from rankframe import rag as rag
     from rankframe import retrievers as retrievers
+    from rankframe import tables as tables
     from rankframe.checking import check as check
     from rankframe.comparison import compare as compare
     from rankframe.errors import DataError as DataError
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from rankframe.errors import MetricError as MetricError
     from rankframe.errors import RankframeError as RankframeError
     from rankframe.errors import RankframeWarning as RankframeWarning
+    from rankframe.fusion import fuse as fuse
     from rankframe.io.beir import Beir as Beir
     from rankframe.io.beir import read_beir as read_beir
     from rankframe.io.beir import write_beir as write_beir
@@ -57,6 +60,7 @@ _HOMES = {
     "checking": ("check",),
     "comparison": ("compare",),
     "errors": ("DataError", "ExtraError", "GateError", "MetricError", "RankframeError", "RankframeWarning"),
+    "fusion": ("fuse",),
     "io.beir": ("Beir", "read_beir", "write_beir"),
     "io.readers": (
         "read_corpus",
@@ -83,7 +87,7 @@ _HOMES = {
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __version__ = "0.1.0"
-_MODULES = ("evaluation", "gates", "metrics", "rag", "retrievers")
+_MODULES = ("evaluation", "gates", "metrics", "plots", "rag", "retrievers", "tables")
 __all__ = ["__version__", *_MODULES, *sorted(_HOME)]  # noqa: PLE0604  # names of the table above
 
 

