@@ -95,7 +95,7 @@ def comparison_page(
         _summary(report, comparison, page),
         _comparison(comparison),
         _differences(report, comparison, page),
-        *(_slices(report, comparison, column, page) for column in by),
+        *(_slices(report, comparison, column, page, i) for i, column in enumerate(by, start=1)),
         _hardest(report, comparison),
         _made(report),
     ]
@@ -149,10 +149,10 @@ def _size() -> pl.Expr:
     return pl.col("difference").abs()
 
 
-def _slices(report: Report, comparison: pl.DataFrame, column: str, page: _Page) -> _Section:
+def _slices(report: Report, comparison: pl.DataFrame, column: str, page: _Page, place: int) -> _Section:
     metric = comparison["metric"][0]
     picture = plots.slices(report.by(column).filter(metric=metric))
-    return _Section(f"by-{column}", f"By {column}", page.drawn(picture))
+    return _Section(f"by-{place}", f"By {column}", page.drawn(picture))
 
 
 def _hardest(report: Report, comparison: pl.DataFrame) -> _Section:

@@ -86,19 +86,19 @@ def compare(
     found = compare_runs(
         report, baseline=baseline or None, metrics=compared, test=test.value, correction=chosen, seed=seed
     )
-    columns = [column for _, column in slices]
+    sliced = {column: report.by(column) for _, column in slices}
     if html is not None:
         from rankframe.pages import comparison_page
 
-        page = comparison_page(report, found, by=columns, title=f"Comparison of {', '.join(report.runs)}")
+        page = comparison_page(report, found, by=list(sliced), title=f"Comparison of {', '.join(report.runs)}")
         html.write_text(page, encoding="utf-8")
     if output is not Output.table:
         typer.echo(written(found, output.value))
         return
     typer.echo(aligned(report.table()))
     typer.echo("\n" + aligned(_lines(found)))
-    for column in columns:
-        typer.echo("\n" + aligned(_slice_lines(report.by(column), column, found["metric"][0])))
+    for column, frame in sliced.items():
+        typer.echo("\n" + aligned(_slice_lines(frame, column, found["metric"][0])))
     typer.echo("\n" + "\n".join(report.counts()))
 
 
