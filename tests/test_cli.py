@@ -21,7 +21,10 @@ from tests.cases.helpers import write
 
 QRELS = {"q1": {"a": 1, "b": 0}, "q2": {"b": 2}, "q3": {"c": 1}}
 RUN = {"q1": {"a": 1.0, "b": 2.0}, "q2": {"b": 1.0}}
-SUMMARY = ["run_id", "metric", "aggregate", "value", "std", "median", "n", "n_missing", "n_null", "n_failed"]
+SUMMARY = [
+    *("run_id", "metric", "aggregate", "value", "std", "median", "ci_low", "ci_high"),
+    *("n", "n_missing", "n_null", "n_failed", "ci_reason"),
+]
 
 
 @pytest.fixture
@@ -75,11 +78,12 @@ def test_evaluate_prints_the_summary_as_json_csv_and_markdown() -> None:
     assert list(summary.iter_rows(named=True)) == json.loads(_printed(*asked, "json"))
     rows = list(csv.reader(io.StringIO(_printed(*asked, "csv"))))
     assert rows[0] == SUMMARY
-    assert [[str(cell) for cell in row] for row in summary.rows()] == rows[1:]
+    told = [["" if cell is None else str(cell) for cell in row] for row in summary.rows()]
+    assert told == rows[1:]
     lines = _printed(*asked, "markdown").splitlines()
     assert f"| {' | '.join(SUMMARY)} |" == lines[0]
-    assert f"| {' | '.join(['---'] * 10)} |" == lines[1]
-    assert [f"| {' | '.join(map(str, row))} |" for row in summary.rows()] == lines[2:]
+    assert f"| {' | '.join(['---'] * 13)} |" == lines[1]
+    assert [f"| {' | '.join(row)} |" for row in told] == lines[2:]
 
 
 @pytest.mark.usefixtures("here")
@@ -87,7 +91,7 @@ def test_a_value_of_nobody_is_null_in_json_and_empty_in_csv() -> None:
     rf.write_qrels({"q1": {"a": 0}}, "none.txt")
     asked = ("evaluate", "bm25.trec", "--qrels", "none.txt", "--metrics", "map", "--format")
     assert [row["value"] for row in json.loads(_printed(*asked, "json"))] == [None]
-    assert _printed(*asked, "csv").splitlines()[1] == "bm25,map,mean,,,,0,0,1,0"
+    assert _printed(*asked, "csv").splitlines()[1] == "bm25,map,mean,,,,,,0,0,1,0,no value"
 
 
 @pytest.mark.usefixtures("here")
@@ -461,7 +465,7 @@ def test_bad_input_is_one_line_of_error_and_exit_2(
 def test_the_program_evaluates() -> None:
     done = _program("evaluate", "bm25.trec", "--qrels", "qrels.txt", "--metrics", "map", "--format", "csv")
     assert (done.returncode, done.stderr) == (0, "")
-    assert f"{','.join(SUMMARY)}\nbm25,map,mean,0.5,0.5,0.5,3,1,0,0\n" == done.stdout
+    assert f"{','.join(SUMMARY)}\nbm25,map,mean,0.5,0.5,0.5,0.0,1.0,3,1,0,0,\n" == done.stdout
 
 
 def test_the_program_lists_metrics() -> None:

@@ -24,7 +24,10 @@ from tests.cases.helpers import write
 
 HANDBOOK = Path(__file__).parents[1] / "data" / "handbook"
 SAMPLES = str(HANDBOOK / "samples.jsonl")
-SUMMARY = ["run_id", "metric", "aggregate", "value", "std", "median", "n", "n_missing", "n_null", "n_failed"]
+SUMMARY = [
+    *("run_id", "metric", "aggregate", "value", "std", "median", "ci_low", "ci_high"),
+    *("n", "n_missing", "n_null", "n_failed", "ci_reason"),
+]
 
 GOOD: list[dict[str, Any]] = [
     {"user_input": "Capital of France?", "response": "Paris", "reference": "Paris", "retrieved_contexts": ["Paris."]},
@@ -124,10 +127,11 @@ def test_rag_prints_the_summary_as_csv_and_markdown(printed: Printed) -> None:
     summary = rf.evaluate_samples("poor.jsonl", metrics=["token_f1", "exact_match"]).summary
     asked = ("rag", "poor.jsonl", "--metrics", "token_f1,exact_match", "--format")
     rows = list(csv.reader(io.StringIO(printed(*asked, "csv"))))
-    assert rows == [SUMMARY, *([str(cell) for cell in row] for row in summary.rows())]
+    told = [["" if cell is None else str(cell) for cell in row] for row in summary.rows()]
+    assert rows == [SUMMARY, *told]
     lines = printed(*asked, "markdown").splitlines()
     assert lines[0] == f"| {' | '.join(SUMMARY)} |"
-    assert lines[2:] == [f"| {' | '.join(map(str, row))} |" for row in summary.rows()]
+    assert lines[2:] == [f"| {' | '.join(row)} |" for row in told]
 
 
 def test_names_are_split_at_commas_outside_of_parentheses(printed: Printed) -> None:
@@ -655,14 +659,14 @@ def _program(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_the_program_exits_with_0_1_and_2() -> None:
     scored = _program("rag", SAMPLES, "--metrics", "token_f1", "--per-sample", "new.parquet")
     assert (scored.returncode, scored.stderr) == (0, "")
-    assert scored.stdout == "metric    careful  fluent\ntoken_f1   0.5230  0.4154\n\nover 50 samples\n"
-    write(Path("gate.toml"), "[metrics]\ntoken_f1 = 0.5\n")
+    assert scored.stdout == "metric    careful  fluent\ntoken_f1   0.4889  0.3908\n\nover 50 samples\n"
+    write(Path("gate.toml"), "[metrics]\ntoken_f1 = 0.4\n")
     gated = _program("gate", "new.parquet", "--gate", "gate.toml")
     assert (gated.returncode, gated.stdout) == (1, "")
     assert gated.stderr == (
         "1 of 2 checks fell short\n"
         "run_id  metric     value  rule     n  coverage  why\n"
-        "fluent  token_f1  0.4154  >= 0.5  50    1.0000  0.4154 is below 0.5\n"
+        "fluent  token_f1  0.3908  >= 0.4  50    1.0000  0.3908 is below 0.4\n"
     )
     refused = _program("gate", "absent.parquet", "--gate", "gate.toml")
     assert (refused.returncode, refused.stdout) == (2, "")

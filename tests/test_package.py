@@ -31,6 +31,7 @@ def test_importing_loads_nothing_heavier_than_polars() -> None:
     loaded = _loaded("import rankframe")
     assert set() == loaded & {
         "numpy",
+        "scipy",
         "pyarrow",
         "typer",
         "click",
@@ -43,7 +44,19 @@ def test_importing_loads_nothing_heavier_than_polars() -> None:
 
 def test_naming_everything_loads_no_command_line_and_no_other_frames() -> None:
     loaded = _loaded("import rankframe\nfor name in rankframe.__all__: getattr(rankframe, name)")
-    assert set() == loaded & {"typer", "click", "tqdm", "pandas"}
+    assert set() == loaded & {"typer", "click", "tqdm", "pandas", "scipy"}
+
+
+@pytest.mark.parametrize(
+    "use", ["value('map')", "table()", "to_dict()", "gate({'map': 0.5})", "diff('run', 'run')", "hardest()", "bands()"]
+)
+def test_a_saved_report_tells_its_values_without_numpy(use: str, tmp_path: Path) -> None:
+    """Intervals alone need it, which only a summary and slices have."""
+    path = tmp_path / "report.parquet"
+    rf.evaluate({"q1": {"d1": 1.0}}, {"q1": {"d1": 1}}, metrics="map").write_parquet(path)
+    code = f"import rankframe\nreport = rankframe.read_report({str(path)!r})\nreport."
+    assert "numpy" not in _loaded(f"{code}{use}")
+    assert "numpy" in _loaded(f"{code}summary")
 
 
 @pytest.mark.parametrize("name", rf.__all__)
@@ -65,7 +78,18 @@ def test_the_names_are_those_that_type_checkers_see() -> None:
 
 def test_the_documented_names_are_there() -> None:
     reading = {f"{verb}_{kind}" for verb in ("read", "scan", "write") for kind in ("run", "qrels", "queries", "corpus")}
-    others = {"read_beir", "write_beir", "Beir", "evaluate", "check", "Report", "read_report", "Metric", "metrics"}
+    others = {
+        "read_beir",
+        "write_beir",
+        "Beir",
+        "evaluate",
+        "check",
+        "Report",
+        "read_report",
+        "Metric",
+        "metrics",
+        "compare",
+    }
     errors = {"RankframeError", "DataError", "MetricError", "ExtraError", "RankframeWarning"}
     assert reading | others | errors <= set(rf.__all__)
 

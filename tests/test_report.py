@@ -71,12 +71,15 @@ def test_the_summary_has_a_row_per_run_and_metric() -> None:
         "value": pl.Float64,
         "std": pl.Float64,
         "median": pl.Float64,
+        "ci_low": pl.Float64,
+        "ci_high": pl.Float64,
         "n": pl.Int64,
         "n_missing": pl.Int64,
         "n_null": pl.Int64,
         "n_failed": pl.Int64,
+        "ci_reason": pl.String,
     } == dict(summary.schema)
-    assert summary.row(0) == ("run", "mrr", "mean", 0.5, 0.5, 0.5, 3, 1, 1, 0)
+    assert summary.row(0) == ("run", "mrr", "mean", 0.5, 0.5, 0.5, 0.0, 1.0, 3, 1, 1, 0, None)
     assert summary.row(1)[:4] == ("run", "num_ret", "sum", 4.0)
     assert pytest.approx(np.std([1, 3, 0], ddof=1)) == summary["std"][1]
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rankframe.errors import MetricError as MetricError
     from rankframe.errors import RankframeError as RankframeError
     from rankframe.errors import RankframeWarning as RankframeWarning
+    from rankframe.explanation import explain as explain
     from rankframe.fusion import fuse as fuse
     from rankframe.io.beir import Beir as Beir
     from rankframe.io.beir import read_beir as read_beir
@@ -60,6 +61,7 @@ _HOMES = {
     "checking": ("check",),
     "comparison": ("compare",),
     "errors": ("DataError", "ExtraError", "GateError", "MetricError", "RankframeError", "RankframeWarning"),
+    "explanation": ("explain",),
     "fusion": ("fuse",),
     "io.beir": ("Beir", "read_beir", "write_beir"),
     "io.readers": (

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from numbers import Real
 
 import polars as pl
 
@@ -21,14 +22,22 @@ Bins = int | Sequence[float]
 def sliced(
     scores: pl.DataFrame, columns: Sequence[str], bins: Mapping[str, Bins], metrics: Collection[str]
 ) -> pl.DataFrame:
-    """The scores sorted by the slice columns, nulls last, with those of `bins` binned and NaN as null.
+    """The scores with the slices in `slice_columns`, sorted by them, nulls last; binned as asked, and NaN as null.
 
     Raises:
         DataError: as `Report.by`.
     """
     _check_names(scores, columns, bins, metrics)
-    slices = [_slices(scores[name], bins.get(name)) for name in columns]
-    return scores.with_columns(slices).sort(columns, nulls_last=True, maintain_order=True)
+    slices = [
+        _slices(scores[name], bins.get(name)).alias(column)
+        for name, column in zip(columns, slice_columns(columns), strict=True)
+    ]
+    return scores.with_columns(slices).sort(slice_columns(columns), nulls_last=True, maintain_order=True)
+
+
+def slice_columns(columns: Sequence[str]) -> list[str]:
+    """What the columns to slice by are called until the end, so that no name of the caller's means anything else."""
+    return [f"\0{place}" for place in range(len(columns))]
 
 
 def _check_names(
@@ -73,14 +82,12 @@ def _slices(values: pl.Series, bins: Bins | None) -> pl.Series:
 
 def _edges(values: pl.Series, bins: Bins) -> list[float]:
     """Where one slice ends and the next begins, ascending."""
-    if isinstance(bins, (int, float)):
-        whole_number(f"bins of {values.name!r}", bins, 2)
-        shares = [i / int(bins) for i in range(1, int(bins))]
-        finite = values.filter(values.is_finite()) if values.dtype.is_float() else values
-        quantiles = [finite.quantile(share, interpolation="lower") for share in shares]
+    if isinstance(bins, Real):
+        number = whole_number(f"bins of {values.name!r}", bins, 2)
+        quantiles = [values.quantile(i / number, interpolation="lower") for i in range(1, number)]
         return sorted({float(edge) for edge in quantiles if edge is not None})
-    edges = list(bins)
-    numbers = all(isinstance(edge, (int, float)) and math.isfinite(edge) for edge in edges)
+    edges = list(bins) if isinstance(bins, Iterable) and not isinstance(bins, (str, bytes)) else []
+    numbers = all(isinstance(edge, Real) and not isinstance(edge, bool) and math.isfinite(edge) for edge in edges)
     if not edges or not numbers or any(low >= high for low, high in itertools.pairwise(edges)):
         raise DataError(
             f'bins of {values.name!r} are a number of slices or ascending edges, as in bins={{"{values.name}": '
@@ -93,11 +100,12 @@ def _binned(values: pl.Series, edges: Sequence[float]) -> pl.Series:
     """Which slice a number is in; one on an edge is in the slice below it."""
     if not edges:  # no value at all
         return pl.Series(values.name, [None] * len(values), dtype=pl.Enum([]))
-    told = [f"{edge:g}" for edge in edges]
-    if len(set(told)) < len(told):
-        told = [repr(edge) for edge in edges]
+    told = [f"{edge:.0f}" if edge.is_integer() and abs(edge) < 1e15 else repr(edge) for edge in edges]
     names = [f"<= {told[0]}", *(f"> {low} to {high}" for low, high in itertools.pairwise(told)), f"> {told[-1]}"]
-    return values.cast(pl.Float64).cut(edges, labels=names).cast(pl.Enum(names)).alias(values.name)
+    numbers = values.cast(pl.Float64)
+    places = pl.Series(edges, dtype=pl.Float64).search_sorted(numbers, side="left")
+    slices = pl.Series(values.name, names, dtype=pl.Enum(names)).gather(places)
+    return slices.zip_with(numbers.is_not_null(), pl.Series(values.name, [None], dtype=slices.dtype))
 
 
 def hardest(
@@ -145,7 +153,8 @@ def difference(value: pl.Expr, other: pl.Expr) -> pl.Expr:
     """`value` minus `other`; values that differ by rounding alone are equal."""
     gap = value - other
     size = pl.max_horizontal(value.abs(), other.abs(), 1.0)
-    return pl.when((value == other) | (gap.abs() <= ROUNDING * size)).then(0.0).otherwise(gap)
+    same = (value == other) | (gap.is_finite() & (gap.abs() <= ROUNDING * size))
+    return pl.when(same).then(0.0).otherwise(gap)
 
 
 ROUNDING = 1e-12
@@ -164,14 +173,19 @@ def judged_share(metric: Measured, metrics: Sequence[Measured], key: str) -> pl.
 
 
 def _with_joined(found: pl.DataFrame, scores: pl.DataFrame, metrics: Sequence[Measured], key: str) -> pl.DataFrame:
-    """With the columns that were joined to the scores behind; "_joined" tells those whose names are taken."""
+    """With what was joined to the queries or samples behind; "_joined" tells columns whose names are taken."""
     of_metrics = tuple(metric.name for metric in metrics)
     about = {f"{name}_{what}" for name in of_metrics for what in ("status", "reason", "reply", "claims")}
     joined = [name for name in scores.columns if name not in {key, *_OWN, *of_metrics, *about}]
-    if not joined:
-        return found
-    names = {name: f"{name}_joined" for name in joined if name in found.columns}
-    told = scores.select(key, *joined).unique(key, keep="first", maintain_order=True).rename(names)
+    ids = scores[key].n_unique()
+    told = scores.select(key).unique(maintain_order=True)
+    for name in joined:
+        values = scores[[key, name]].unique(maintain_order=True)
+        if values.height == ids:  # else it belongs to a run, and not to the query or sample
+            free = name
+            while free in found.columns or free in told.columns or (free != name and free in joined):
+                free += "_joined"
+            told = told.join(values.rename({name: free}), on=key, how="left", maintain_order="left")
     return found.join(told, on=key, how="left", maintain_order="left")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
@@ -26,6 +27,8 @@ _EXPANDED_FROM = 10_000
 """From so many values on, the distribution of resampled means is known closer than resampling tells it."""
 _EXPANDED_SKEW = 0.2
 """Up to this skewness of the mean the neglected terms of the expansion move an end by less than resampling noise."""
+_ROUNDING = 1e-12
+"""By this share of its size a mean may differ from another and be the same."""
 _NORMAL = NormalDist()
 
 
@@ -49,9 +52,9 @@ class Intervals:
 
 def whole_number(name: str, value: object, least: int) -> int:
     """An option that is a whole number of at least `least`; anything else is refused."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise DataError(f"{name} is a whole number of at least {least:,}, got {value!r:.80}")
-    return value
+    return int(value)
 
 
 class Interval(NamedTuple):
@@ -120,16 +123,18 @@ def _bounds(values: Array, length: int, how: Intervals) -> Iterator[tuple[float,
     import numpy as np
 
     centred = values - values.mean(axis=0)
-    skews = (centred**3).sum(axis=0) / (centred**2).sum(axis=0) ** 1.5  # of the mean: that of a value / sqrt(n)
+    size = np.abs(centred).max(axis=0)
+    scaled = centred / size  # cubes of small and large numbers leave Float64
+    skews = (scaled**3).sum(axis=0) / (scaled**2).sum(axis=0) ** 1.5  # of the mean: that of a value / sqrt(n)
     expanded = (length >= _EXPANDED_FROM) & (np.abs(skews) <= _EXPANDED_SKEW)
     drawn = iter(np.sort(resampled_means(values[:, ~expanded], how), axis=0).T)
-    errors = np.sqrt((centred**2).sum(axis=0)) / length
-    for mean, error, skew, by_expansion in zip(values.mean(axis=0), errors, skews, expanded, strict=True):
+    errors = size * np.sqrt((scaled**2).sum(axis=0)) / length
+    for mean, spread, error, skew, by_expansion in zip(values.mean(axis=0), size, errors, skews, expanded, strict=True):
         if by_expansion:
             yield _ends(how, skew, skew / 6, _expansion(mean, error, skew))
         else:
             means = next(drawn)
-            yield _ends(how, skew, _bias(means, mean), _empirical(means))
+            yield _ends(how, skew, _bias(means, mean, spread), _empirical(means))
 
 
 def resampled_means(values: Array, how: Intervals) -> Array:
@@ -161,15 +166,18 @@ def _ends(how: Intervals, skew: float, bias: float, quantile: Callable[[float], 
 def _corrected(tail: float, bias: float, acceleration: float) -> float:
     """The tail of the resampled means that stands for one of the interval (Efron 1987, BCa)."""
     z = bias + _NORMAL.inv_cdf(tail)
+    if acceleration * z >= 1:  # so far out the correction has no end
+        return 1.0 if z > 0 else 0.0
     return _NORMAL.cdf(bias + z / (1 - acceleration * z))
 
 
-def _bias(means: Array, mean: float) -> float:
-    """How far the resampled means lie beside the mean, as a normal deviate; ties count half."""
+def _bias(means: Array, mean: float, spread: float) -> float:
+    """How far the resampled means lie beside the mean, as a normal deviate; ties, to rounding, count half."""
     import numpy as np
 
-    below, upto = (float(np.searchsorted(means, mean, side)) for side in ("left", "right"))
-    share = (below + upto) / 2 / len(means)
+    rounding = _ROUNDING * (spread + abs(mean))
+    below, upto = np.searchsorted(means, mean - rounding), np.searchsorted(means, mean + rounding, "right")
+    share = float(below + upto) / 2 / len(means)
     least = 0.5 / len(means)
     return _NORMAL.inv_cdf(min(max(share, least), 1 - least))
 

@@ -13,8 +13,8 @@ from typing import Any
 import polars as pl
 
 from rankframe import gates
-from rankframe.errors import DataError, MetricError, counted, listed, nearest
-from rankframe.findings import changes, hardest, sliced
+from rankframe.errors import DataError, MetricError, listed, nearest
+from rankframe.findings import changes, hardest, slice_columns, sliced
 from rankframe.frames.ledger import extended, in_words
 from rankframe.frames.metadata import with_metadata
 from rankframe.gates.labels import labelled
@@ -22,7 +22,7 @@ from rankframe.intervals import Intervals, Method
 from rankframe.metrics.conventions import CONVENTIONS
 from rankframe.metrics.names import parse
 from rankframe.rendering import aligned, html_table, number
-from rankframe.summaries import Measured, claims_of, covered, summarised, with_intervals
+from rankframe.summaries import Measured, claims_of, covered, population, summarised, with_intervals
 
 METADATA = "rankframe"
 FORMAT = 1
@@ -129,8 +129,10 @@ class Report:
             DataError: for a column that is not there or cannot be sliced by, and for bins that mean nothing.
         """
         scores = sliced(self.scores, columns, bins or {}, {metric.name for metric in self.metrics})
-        totals = summarised(scores, self.metrics, self.unit, columns)
-        return with_intervals(totals, scores, self.metrics, self.unit, self.intervals, columns)
+        by = slice_columns(columns)
+        totals = summarised(scores, self.metrics, self.unit, by)
+        found = with_intervals(totals, scores, self.metrics, self.unit, self.intervals, by)
+        return found.rename(dict(zip(by, columns, strict=True)))
 
     def hardest(self, n: int | None = 10, *, metric: str | None = None) -> pl.DataFrame:
         """The queries or samples that all runs together do worst on.
@@ -340,16 +342,13 @@ class Report:
         options: dict[str, Any] = {"min_coverage": min_coverage, "find": self._label}
         tables = []
         if thresholds is not None:
-            tables.append(gates.checked(self._totals, self._coverage, thresholds, **options))
+            coverage = covered(self.scores, self.metrics, self.unit)
+            tables.append(gates.checked(self._totals, coverage, thresholds, **options))
         if baseline is not None:
             now, then = self.scores, baseline.scores
             options |= {"max_drop": max_drop, "new_metrics": self.metrics}
             tables.append(gates.regressions(now, then, baseline.metrics, self.key, **options))
         return gates.require(pl.concat(tables, how="diagonal"))
-
-    @property
-    def _coverage(self) -> pl.DataFrame:
-        return covered(self.scores, self.metrics, self.unit)
 
     def write_parquet(self, path: str | PathLike[str]) -> None:
         """Write the scores as one Parquet file; ledger, metrics and options stand in its metadata.
@@ -391,17 +390,7 @@ class Report:
 
     def counts(self) -> list[str]:
         """What the numbers are over, in words: scored queries or samples, and every row of the ledger."""
-        if self.unit == "sample":
-            scored = dict(self.scores.group_by("run_id", maintain_order=True).len().iter_rows())
-        else:
-            scored = dict(self._totals.select("run_id", "n").iter_rows())
-        numbers = set(scored.values())
-        over = (
-            counted(numbers.pop(), self.unit)
-            if len(numbers) == 1
-            else ", ".join(f"{counted(n, self.unit)} ({run})" for run, n in scored.items())
-        )
-        return [f"over {over}", *in_words(self.ledger)]
+        return [f"over {population(self.scores, self._totals, self.unit)}", *in_words(self.ledger)]
 
     def __repr__(self) -> str:
         over, *left_out = self.counts()

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from rankframe.errors import counted
 from rankframe.intervals import Interval, Intervals, mean_intervals
 from rankframe.metrics.metric import GMEAN_FLOOR, Aggregate
 
@@ -171,6 +172,18 @@ def _counts(counted: tuple[str, str, str | None]) -> pl.Expr:
         (~scored).sum().alias("n_null"),
         said.is_in(FAILURES).sum().alias("n_failed"),
     ).alias(name)
+
+
+def population(scores: pl.DataFrame, totals: pl.DataFrame, unit: str) -> str:
+    """How many scored queries or samples stand behind the numbers, run by run where these differ."""
+    if unit == "sample":
+        scored = dict(scores.group_by("run_id", maintain_order=True).len().iter_rows())
+    else:
+        scored = dict(totals.select("run_id", "n").iter_rows())
+    numbers = set(scored.values())
+    if len(numbers) == 1:
+        return counted(numbers.pop(), unit)
+    return ", ".join(f"{counted(n, unit)} ({run})" for run, n in scored.items())
 
 
 def covered(scores: pl.DataFrame, metrics: Sequence[Measured], unit: str) -> pl.DataFrame:

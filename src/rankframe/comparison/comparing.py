@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import polars as pl
 
-from rankframe.comparison.corrections import Correction, check_correction, corrected
+from rankframe.comparison.corrections import Correction, check_correction, corrected, scipy_module
 from rankframe.comparison.paired import Draws, Test, check_test, has_spread, p_values
-from rankframe.errors import DataError, ExtraError, listed, nearest
+from rankframe.errors import DataError, listed, nearest
 from rankframe.findings import difference, judged_share
 from rankframe.intervals import Interval, mean_intervals, whole_number
 from rankframe.report import Report
@@ -92,7 +93,7 @@ def compare(
         seed: of their random numbers; the same seed gives the same p values.
 
     Returns:
-        A row per (metric, run_id, other), in the order of the report's metrics and then the best run first:
+        A row per (metric, run_id, other), in the order of the metrics and then the best run first:
         metric, run_id, other String; value, other_value (means over the pairs), difference (value - other_value),
         ci_low, ci_high (its bootstrap interval, made as `report.with_intervals` says), relative (difference /
         other_value; null where that is 0) Float64; wins, ties, losses (queries on which run_id has the higher value,
@@ -121,7 +122,7 @@ def compare(
     [('b', 'a', 0.5, 1, 1, 1.0, 'few queries')]
     """
     _check(test, correction, family, alpha, power)
-    _check_extra()
+    scipy_module("scipy.stats")
     draws = Draws(whole_number("n_resamples", n_resamples, 100), whole_number("seed", seed, 0))
     pairs = _pairs(report.runs, baseline)
     rows = [
@@ -147,13 +148,6 @@ def _check(test: object, correction: object, family: object, alpha: float, power
     for name, share in (("alpha", alpha), ("power", power)):
         if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 < share < 1:
             raise DataError(f"{name} is a share between 0 and 1, got {share!r:.80}")
-
-
-def _check_extra() -> None:
-    try:
-        import scipy.stats  # noqa: F401
-    except ImportError as error:
-        raise ExtraError("compare() needs scipy: pip install 'rankframe[stats]'") from error
 
 
 def _pairs(runs: Sequence[str], baseline: str | Sequence[str] | None) -> list[tuple[str, str]]:
@@ -186,15 +180,15 @@ def _metrics(report: Report, metrics: str | Sequence[str] | None) -> list[Measur
 
 
 class _Scores(NamedTuple):
-    """One metric's scores of every run, a row per query or sample; what is left out is null."""
+    """One metric's scores: a row per query or sample, a column per run, in the order of the report's runs."""
 
-    values: pl.DataFrame
-    missing: pl.DataFrame
-    judged: pl.DataFrame
+    values: list[pl.Series]
+    missing: list[pl.Series]
+    judged: list[pl.Series]
 
 
 def _scores(report: Report, metric: Measured) -> _Scores:
-    """The scores side by side, joined by the id of the query or sample."""
+    """The scores side by side, joined by the id of the query or sample; what is left out is null."""
     told = report.scores.select(
         report.key,
         "run_id",
@@ -202,11 +196,10 @@ def _scores(report: Report, metric: Measured) -> _Scores:
         (pl.col("status") == "missing").alias("missing"),
         judged_share(metric, report.metrics, report.key).alias("judged"),
     )
-    sides = [
-        told.pivot("run_id", index=report.key, values=name, on_columns=report.runs).sort(report.key).drop(report.key)
-        for name in ("value", "missing", "judged")
-    ]
-    return _Scores(*sides)
+    ids = told.select(report.key).unique().sort(report.key)
+    runs = [told.filter(pl.col("run_id") == run) for run in report.runs]
+    rows = [ids.join(run, on=report.key, how="left", maintain_order="left") for run in runs]
+    return _Scores(*([run[name] for run in rows] for name in ("value", "missing", "judged")))
 
 
 def _compared(
@@ -223,51 +216,63 @@ def _compared(
     import numpy as np
 
     scores = _scores(report, metric)
-    places = [str(i) for i in range(len(pairs))]
-    differences = scores.values.select(
-        difference(pl.col(run), pl.col(other)).alias(place) for place, (run, other) in zip(places, pairs, strict=True)
-    )
-    columns = [differences[place].drop_nulls().to_numpy() for place in places]
-    tests = p_values(differences.fill_null(np.nan).to_numpy(), test, draws)
+    places = {run: place for place, run in enumerate(report.runs)}
+    found = [_differences(scores.values[places[run]], scores.values[places[other]]) for run, other in pairs]
+    columns = [differences.drop_nulls().to_numpy() for differences in found]
+    stacked = np.stack([differences.fill_null(np.nan).to_numpy() for differences in found], axis=1)
+    tests = p_values(stacked, test, draws)
     intervals = mean_intervals(columns, report.intervals, report.unit)
-    for (run, other), column, p, interval in zip(pairs, columns, tests, intervals, strict=True):
-        paired = pl.col(run).is_not_null() & pl.col(other).is_not_null()
-        kept = scores.values.select(paired.alias("paired"))["paired"]
-        means = scores.values.filter(kept).select(pl.col(run).mean(), pl.col(other).mean().alias(f"{other} ")).row(0)
+    for (run, other), differences, column, p, interval in zip(pairs, found, columns, tests, intervals, strict=True):
+        sides, paired = (places[run], places[other]), differences.is_not_null()
+        value, other_value = (_mean(scores.values[side].filter(paired)) for side in sides)
+        judged, other_judged = (_mean(scores.judged[side].filter(paired)) for side in sides)
+        one_missing = (scores.missing[sides[0]] | scores.missing[sides[1]]).filter(paired)
+        one_without = scores.values[sides[0]].is_null() != scores.values[sides[1]].is_null()
         yield {
             "metric": metric.name,
             "run_id": run,
             "other": other,
-            **_differing(column, means, interval),
-            "n_missing": int((scores.missing.filter(kept).select(pl.col(run) | pl.col(other)).to_series()).sum()),
-            "n_unpaired": int((~kept).sum()),
+            "value": value,
+            "other_value": other_value,
+            **_differing(column, other_value, interval),
+            "n_missing": int(one_missing.sum()),
+            "n_unpaired": int(one_without.sum()),
             "p": p,
             "detectable": _detectable(column, alpha, power),
-            "judged": scores.judged.filter(kept)[run].mean(),
-            "other_judged": scores.judged.filter(kept)[other].mean(),
+            "judged": judged,
+            "other_judged": other_judged,
             **_doubts(column, p, test, report.unit),
         }
 
 
-def _differing(column: Array, means: tuple[float | None, float | None], interval: Interval) -> dict[str, Any]:
+def _differences(values: pl.Series, others: pl.Series) -> pl.Series:
+    """The differences of one pair, null where a side has no value."""
+    both = pl.DataFrame([values.alias("value"), others.alias("other")])
+    return both.select(difference(pl.col("value"), pl.col("other")).alias("difference"))["difference"]
+
+
+def _mean(values: pl.Series) -> float | None:
+    """The mean, None where there is none: of nothing, or of infinities that cancel out."""
+    mean = values.mean()
+    return float(mean) if isinstance(mean, float) and not math.isnan(mean) else None
+
+
+def _differing(column: Array, other_value: float | None, interval: Interval) -> dict[str, Any]:
     """How large a difference is, and on how many queries it is on which side."""
-    n = len(column)
-    value, other_value = means
-    mean = float(column.mean()) if n else None
-    if mean is not None and abs(mean) <= _ROUNDING * max(1.0, abs(value or 0.0)):
+    mean = _mean(pl.Series(column))
+    if mean is not None and abs(mean) <= _ROUNDING:
         mean = 0.0
-    spread = float(column.std(ddof=1)) if n > 1 and has_spread(column) else 0.0
+    spread = float(column.std(ddof=1)) if len(column) > 1 and has_spread(column) else 0.0
+    relative = mean / other_value if mean is not None and other_value else None
     return {
-        "value": value,
-        "other_value": other_value,
         "difference": mean,
         "ci_low": interval.low,
         "ci_high": interval.high,
-        "relative": mean / other_value if mean is not None and other_value else None,
+        "relative": None if relative is None or math.isnan(relative) else relative,
         "wins": int((column > 0).sum()),
         "ties": int((column == 0).sum()),
         "losses": int((column < 0).sum()),
-        "n": n,
+        "n": len(column),
         "effect_size": mean / spread if mean is not None and spread else None,
     }
 
@@ -288,6 +293,8 @@ def _doubts(column: Array, p: float | None, test: Test, unit: str) -> dict[str, 
         reasons = [f"one {unit}"]
     elif ties == n:
         reasons = ["no difference"]
+    elif not all(map(math.isfinite, column)):
+        no_spread, reasons = False, ["a difference is infinite"]
     else:
         undefined = f", for which {test} is not defined" if p is None else ""
         reasons = [f"all differences are equal{undefined}"] if no_spread else [f"few {units}"] if few else []

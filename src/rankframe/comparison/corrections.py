@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
-from rankframe.errors import DataError, nearest
+from rankframe.errors import DataError, ExtraError, nearest
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,8 +35,7 @@ def _holm_sidak(ascending: Array) -> Array:
 
 def _false_discovery(method: Literal["bh", "by"]) -> Callable[[Array], Array]:
     def correct(ascending: Array) -> Array:
-        from scipy.stats import false_discovery_control
-
+        false_discovery_control = scipy_module("scipy.stats").false_discovery_control
         found: Array = false_discovery_control(ascending, method=method)
         return found
 
@@ -98,7 +98,19 @@ def check_correction(method: object) -> None:
         raise DataError(f"no correction {method!r:.80}: {nearest(str(method), get_args(Correction))}")
 
 
-def _share(p: float) -> float:
-    if not 0 <= p <= 1:  # NaN too
+def scipy_module(name: str) -> Any:
+    """A module of scipy.
+
+    Raises:
+        ExtraError: where it is not installed.
+    """
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise ExtraError("this needs scipy, which is not installed; pip install 'rankframe[stats]'") from error
+
+
+def _share(p: object) -> float:
+    if not isinstance(p, (int, float)) or not 0 <= p <= 1:  # NaN too
         raise DataError(f"a p value is a number between 0 and 1, or None where there was no test, got {p!r:.80}")
     return float(p)

@@ -70,14 +70,19 @@ def _randomisation(differences: Array, draws: Draws) -> Sequence[float | None]:
     """Signs turned at random: all ways where there are no more than draws, else as drawn, the observed counted too."""
     import numpy as np
 
-    filled = np.nan_to_num(differences)
-    few = (filled != 0).sum(axis=0) <= math.log2(draws.n)
-    found = np.empty(filled.shape[1])
-    found[~few] = _drawn_signs(filled[:, ~few], draws)
-    for column in np.flatnonzero(few):
-        found[column] = _all_signs(filled[:, column])
-    told: list[float] = found.tolist()
-    return told
+    found = [0.0] * differences.shape[1]
+    drawn: dict[int, dict[int, Array]] = {}
+    for place, column in enumerate(differences.T):
+        there = column[~np.isnan(column)]
+        if np.count_nonzero(there) <= math.log2(draws.n):
+            found[place] = _all_signs(there)
+        else:
+            drawn.setdefault(len(there), {})[place] = there
+    for columns in drawn.values():  # of one length, so that a column's signs do not depend on its neighbours
+        shares = _drawn_signs(np.stack(list(columns.values()), axis=1), draws)
+        for place, share in zip(columns, shares.tolist(), strict=True):
+            found[place] = share
+    return found
 
 
 def _all_signs(differences: Array) -> float:
@@ -96,8 +101,8 @@ def _drawn_signs(differences: Array, draws: Draws) -> Array:
     n, width = differences.shape
     counts = np.zeros(width)
     rng = np.random.default_rng(draws.seed)
-    step = max(1, _SIGNS_AT_ONCE // n)
-    for start in range(0, draws.n if width else 0, step):
+    step = max(4, _SIGNS_AT_ONCE // n // 4 * 4)  # numpy draws bytes by fours, and drops what is left of a call
+    for start in range(0, draws.n, step):
         rows = min(step, draws.n - start)
         bits = np.unpackbits(rng.integers(256, size=(rows, (n + 7) // 8), dtype=np.uint8), axis=1, count=n)
         counts += _as_far(bits.astype(np.float64), differences)
@@ -178,9 +183,9 @@ def _sign(differences: Array) -> float:
 
 
 def has_spread(differences: Array) -> bool:
-    """Whether differences differ from each other by more than rounding."""
+    """Whether differences differ from each other by more than rounding; infinite ones have no spread to speak of."""
     low, high = float(differences.min()), float(differences.max())
-    return high - low > _ROUNDING * max(abs(low), abs(high), 1.0)
+    return math.isfinite(high - low) and high - low > _ROUNDING * max(abs(low), abs(high), 1.0)
 
 
 _TESTS: dict[str, Callable[[Array, Draws], Sequence[float | None]]] = {
