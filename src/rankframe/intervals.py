@@ -46,8 +46,9 @@ class Intervals:
             raise DataError(f"level is a share between 0 and 1, as in level=0.95, got {self.level!r:.80}")
         if self.method not in get_args(Method):
             raise DataError(f'method is "bca" or "percentile", got {self.method!r:.80}')
-        whole_number("n_resamples", self.n_resamples, 100)
-        whole_number("seed", self.seed, 0)
+        object.__setattr__(self, "level", float(self.level))
+        object.__setattr__(self, "n_resamples", whole_number("n_resamples", self.n_resamples, 100))
+        object.__setattr__(self, "seed", whole_number("seed", self.seed, 0))
 
 
 def whole_number(name: str, value: object, least: int) -> int:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from . import lexical
+from . import comparing, lexical
 from .data import WORKLOADS, Data, generate
 from .peers import (
     METRICS,
@@ -159,3 +160,22 @@ def test_ragas_gives_the_exact_match_of_raw_texts(samples: pl.DataFrame) -> None
 def test_speed_of_lexical_metrics(samples: pl.DataFrame, side: str, benchmark: Any) -> None:
     benchmark.group = "lexical metrics"
     benchmark(LEXICAL[side], samples)
+
+
+# Comparisons.
+
+
+def test_a_comparison_gives_scipys_p_values_and_a_row_for_time_and_memory() -> None:
+    pytest.importorskip("scipy", reason="needs the extra stats: pip install 'rankframe[stats]'")
+    rows = list(comparing.comparing(1, 4, 120))  # it fails where p values differ
+    assert [row.ratio is not None for row in rows] == [True, True]
+    assert all(str(row).startswith("| compare, 4 runs x 120 queries, all 6 pairs") for row in rows)
+
+
+@pytest.mark.parametrize("side", ["rankframe", "scipy"])
+def test_speed_of_a_comparison(side: str, benchmark: Any) -> None:
+    pytest.importorskip("scipy", reason="needs the extra stats: pip install 'rankframe[stats]'")
+    report = comparing.report(4, 120)
+    pairs = list(combinations(report.runs, 2))
+    benchmark.group = "all pairs of 4 runs x 120 queries"
+    benchmark(*((comparing.ours, report) if side == "rankframe" else (comparing.with_scipy, report, pairs)))
