@@ -432,9 +432,19 @@ CHANGES = [
 
 def test_the_largest_change_is_first_either_way() -> None:
     found = report_of(SCORES).diff("a", "b")
-    assert found.columns == ["query_id", "metric", "value_a", "value_b", "difference", "judged_a", "judged_b"]
-    assert found.schema.dtypes()[2:] == [pl.Float64] * 5
-    assert found.drop("judged_a", "judged_b").rows() == CHANGES
+    assert found.columns == [
+        "query_id",
+        "metric",
+        "run_a",
+        "run_b",
+        "value_a",
+        "value_b",
+        "difference",
+        "judged_a",
+        "judged_b",
+    ]
+    assert found.schema.dtypes()[4:] == [pl.Float64] * 5
+    assert found.drop("run_a", "run_b", "judged_a", "judged_b").rows() == CHANGES
 
 
 def test_the_other_way_round_only_the_sign_changes() -> None:
@@ -532,7 +542,7 @@ def test_it_is_null_where_the_report_does_not_tell_it() -> None:
 def test_joined_columns_stand_behind() -> None:
     made = joined(topic=["x", "y"] * 10, length=list(range(20)))
     assert made.hardest().columns[6:] == ["topic", "length"]
-    assert made.diff("a", "b").columns[7:] == ["topic", "length"]
+    assert made.diff("a", "b").columns[9:] == ["topic", "length"]
     lengths = dict(zip(QUERIES, range(20), strict=True))
     for found in (made.hardest(None), made.diff("a", "b")):
         assert found["length"].to_list() == [lengths[query] for query in found["query_id"]]
@@ -541,7 +551,7 @@ def test_joined_columns_stand_behind() -> None:
 def test_those_whose_names_are_taken_are_renamed() -> None:
     made = joined(value=["x", "y"] * 10, metric=[1] * 20, difference=[2.5] * 20)
     assert made.hardest().columns[6:] == ["value_joined", "metric_joined", "difference"]
-    assert made.diff("a", "b").columns[7:] == ["value", "metric_joined", "difference_joined"]
+    assert made.diff("a", "b").columns[9:] == ["value", "metric_joined", "difference_joined"]
     assert made.hardest()["value_joined"].to_list()[0] in {"x", "y"}
 
 
@@ -592,7 +602,7 @@ def of_samples() -> rf.Report:
 def test_samples_in_one_run_only_are_last_among_changes() -> None:
     found = of_samples().diff("a", "b")
     assert found.columns[0] == "sample_id"
-    assert found.drop("metric", "judged_a", "judged_b").rows() == [
+    assert found.drop("metric", "run_a", "run_b", "judged_a", "judged_b").rows() == [
         ("s1", 1.0, 0.0, -1.0),
         ("s3", 1.0, 0.0, -1.0),
         ("s2", 1.0, 1.0, 0.0),

@@ -15,7 +15,7 @@ from tests.plots.shared import summary
 def test_without_the_extra_the_error_names_it(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(rf.ExtraError, match=r"pictures need .*; pip install 'rankframe\[plots\]'"):
-        rf.plots.intervals(summary(("a", "map", 0.5)))
+        rf.plots.summary(summary(("a", "map", 0.5)))
 
 
 def test_naming_the_module_loads_no_altair() -> None:

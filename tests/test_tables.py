@@ -86,11 +86,11 @@ def test_a_comparison_in_markdown() -> None:
         compared([("b", "a", 0.1, True)]),
         compared([("c", "a", -0.2, False)], reason="few queries", few_queries=True),
     ]
-    assert rf.tables.comparison(pl.concat(rows), digits=2).markdown() == COMPARISON
+    assert rf.tables.comparisons(pl.concat(rows), digits=2).markdown() == COMPARISON
 
 
 def test_a_comparison_in_latex_has_true_minus_signs() -> None:
-    written = rf.tables.comparison(compared([("c_1", "a", -0.2, True)]), digits=2).latex()
+    written = rf.tables.comparisons(compared([("c_1", "a", -0.2, True)]), digits=2).latex()
     assert (
         r"map & c\_1 & a & $-$0.20\textsuperscript{{*}} {\scriptsize [$-$0.25, $-$0.15]} & $-$50.0 \% & 30/5/15 & "
         r"$-$0.40 & \textless{} 0.001 & \textless{} 0.001 \\"
@@ -283,14 +283,14 @@ def test_what_has_no_number_says_why() -> None:
     ],
 )
 def test_every_doubt_about_a_row_is_a_note(given: dict[str, object], notes: list[str]) -> None:
-    grid = rf.tables.comparison(compared([("b", "a", 0.1, True)], "map", **given)).grid
+    grid = rf.tables.comparisons(compared([("b", "a", 0.1, True)], "map", **given)).grid
     assert list(grid.notes[2:]) == notes
     assert grid.rows[0][-1].raised == ",".join(note[0] for note in notes)
 
 
 def test_a_comparison_without_correction_or_with_several_counts() -> None:
     rows = [compared([("b", "a", 0.1, True)], correction=None), compared([("c", "a", 0.1, True)], n=7, correction=None)]
-    grid = rf.tables.comparison(pl.concat(rows)).grid
+    grid = rf.tables.comparisons(pl.concat(rows)).grid
     assert grid.caption == "Comparison"
     headings = [column.heading for column in grid.columns]
     assert headings == ["metric", "run", "other", "difference", "relative", "W/T/L", "n", "effect size", "p"]
@@ -301,7 +301,7 @@ def test_a_row_without_numbers_is_shown() -> None:
     rows = compared(
         [("b", "a", 0.1, False)], "map", **nothing, n=0, wins=0, ties=0, losses=0, reason="no query in common"
     )
-    cells = rf.tables.comparison(rows).grid.rows[0]
+    cells = rf.tables.comparisons(rows).grid.rows[0]
     assert [cell.text for cell in cells[3:]] == ["-", "-", "0/0/0", "-", "-", "-"]
 
 
@@ -309,19 +309,19 @@ def test_frames_without_rows_are_tables_without_rows() -> None:
     empty = rf.tables.summary(pl.DataFrame(schema=SUMMARY))
     assert empty.markdown() == "Summary\n\n| run |\n| :--- |\n"
     assert empty.frame.is_empty()
-    assert rf.tables.comparison(PAIRS.clear()).markdown().count("\n") == 4
+    assert rf.tables.comparisons(PAIRS.clear()).markdown().count("\n") == 4
 
 
 def test_the_callers_frames_stay_as_they_are() -> None:
     values, pairs = VALUES.clone(), PAIRS.clone()
     rf.tables.summary(values, comparison=pairs)
-    rf.tables.comparison(pairs)
+    rf.tables.comparisons(pairs)
     assert_frame_equal(values, VALUES)
     assert_frame_equal(pairs, PAIRS)
 
 
 def test_a_comparison_table_keeps_the_frame_it_shows() -> None:
-    frame = rf.tables.comparison(PAIRS).frame
+    frame = rf.tables.comparisons(PAIRS).frame
     assert_frame_equal(frame, PAIRS.select(frame.columns))
 
 
@@ -368,11 +368,11 @@ def test_a_comparison_table_keeps_the_frame_it_shows() -> None:
             r"no pair of runs and metric in common: it compares 'x', 'y' by 'map'; give the comparison of the same",
         ),
         (
-            lambda: rf.tables.comparison(VALUES),
-            r"tables\.comparison takes the frame of rankframe\.compare\(report\); this one lacks the columns 'other'",
+            lambda: rf.tables.comparisons(VALUES),
+            r"tables\.comparisons takes the frame of rankframe\.compare\(report\); this one lacks the columns 'other'",
         ),
-        (lambda: rf.tables.comparison(PAIRS, digits=True), r"digits is a whole number"),
-        (lambda: rf.tables.comparison(pl.concat([PAIRS, PAIRS])), r"metric, run_id, other are to be there once"),
+        (lambda: rf.tables.comparisons(PAIRS, digits=True), r"digits is a whole number"),
+        (lambda: rf.tables.comparisons(pl.concat([PAIRS, PAIRS])), r"metric, run_id, other are to be there once"),
     ],
 )
 def test_what_is_no_such_frame_is_refused(call: object, message: str) -> None:
@@ -405,7 +405,7 @@ def _hostile(names: list[str]) -> list[rf.tables.Table]:
     pairs = pl.concat([compared([(names[0], run, 0.1, True) for run in names[1:]], metric=metric) for metric in names])
     return [
         rf.tables.summary(values, comparison=pairs, caption=names[0]),
-        rf.tables.comparison(pairs.with_columns(reason=pl.lit(names[0])), caption=names[0]),
+        rf.tables.comparisons(pairs.with_columns(reason=pl.lit(names[0])), caption=names[0]),
     ]
 
 

@@ -139,6 +139,7 @@ def changes(
     both = a.join(b, on=key, how="full", coalesce=True, maintain_order="left_right").select(
         key,
         pl.lit(metric.name).alias("metric"),
+        *(pl.lit(run).alias(f"run_{side}") for run, side in zip(runs, "ab", strict=True)),
         value_a,
         value_b,
         difference(value_b, value_a).alias("difference"),

@@ -121,12 +121,12 @@ def _summary(report: Report, comparison: pl.DataFrame, page: _Page) -> _Section:
     metrics = comparison["metric"].unique(maintain_order=True).to_list()
     judged = [metric.name for metric in report.metrics if metric.name.partition("@")[0] == "judged"]
     table = tables.summary(report.summary, comparison=comparison, metrics=[*dict.fromkeys([*metrics, *judged])])
-    picture = plots.intervals(report.summary, metrics=metrics)
+    picture = plots.summary(report.summary, metrics=metrics)
     return _Section("summary", "Summary", f'<div class="wide">{table.html()}</div>{page.drawn(picture)}')
 
 
 def _comparison(comparison: pl.DataFrame) -> _Section:
-    return _Section("comparison", "Comparison", f'<div class="wide">{tables.comparison(comparison).html()}</div>')
+    return _Section("comparison", "Comparison", f'<div class="wide">{tables.comparisons(comparison).html()}</div>')
 
 
 def _differences(report: Report, comparison: pl.DataFrame, page: _Page) -> _Section:
@@ -136,7 +136,7 @@ def _differences(report: Report, comparison: pl.DataFrame, page: _Page) -> _Sect
     parts = []
     for run, other in pairs.select("run_id", "other").rows():
         found = report.diff(other, run, metric=metric)
-        parts.append(page.drawn(plots.differences(found, a=other, b=run)))
+        parts.append(page.drawn(plots.differences(found)))
     left = comparison.filter(metric=metric).height - pairs.height
     if left:
         parts.append(f"<p>{counted(left, 'pair')} without a picture here, of smaller differences.</p>")

@@ -161,10 +161,10 @@ class Report:
             n: how many; all unless given.
 
         Returns:
-            query_id (or sample_id), metric String, value_a, value_b, difference (b - a, so above 0 where b is better),
-            judged_a, judged_b Float64 (shares of judged documents down to the metric's cutoff; null where the report
-            has no judged@k of it), then what was joined; the largest change first, either way, and what has no value
-            in one of the runs last.
+            query_id (or sample_id), metric, run_a, run_b String, value_a, value_b, difference (b - a, so above 0 where
+            b is better), judged_a, judged_b Float64 (shares of judged documents down to the metric's cutoff; null where
+            the report has no judged@k of it), then what was joined; the largest change first, either way, and what has
+            no value in one of the runs last.
 
         Raises:
             DataError: for a metric or run that the report does not have.
@@ -174,8 +174,8 @@ class Report:
     @cached_property
     def long(self) -> pl.DataFrame:
         """The scores in tidy form: run_id, query_id, metric String, value Float64 (null where left out)."""
-        names = list(dict.fromkeys(metric.name for metric in self.metrics))
-        return self.scores.unpivot(names, index=["run_id", self.key], variable_name="metric", value_name="value")
+        names = dict.fromkeys(metric.name for metric in self.metrics)
+        return self.scores.unpivot(list(names), index=["run_id", self.key], variable_name="metric", value_name="value")
 
     def value(self, metric: str, run_id: str | None = None) -> float:
         """The summary value of one metric of one run, by its canonical name or the name it was asked for.
@@ -249,7 +249,7 @@ class Report:
 
         Keys without metadata, and metadata without scores, are counted in the ledger.
         """
-        keys = [self.key] if on is None else [on] if isinstance(on, str) else list(dict.fromkeys(on))
+        keys = list(dict.fromkeys([self.key] if on is None else [on] if isinstance(on, str) else on))
         if not keys:
             raise DataError(f'on= is empty; name the key columns, as in on="{self.key}"')
         scores, notes = with_metadata(self.scores, metadata, keys, suffix, self.key)
@@ -284,10 +284,9 @@ class Report:
 
     @cached_property
     def claims(self) -> pl.DataFrame:
-        """Every claim that a judge found, beside every context that it was held against.
+        """Every claim that a judge found, beside every context: hallucination, citation and noise are group-bys.
 
-        So hallucination, citation and noise figures are group-bys. One row with a null context where a claim was held
-        against none; no rows where nothing was judged claim by claim.
+        One row with a null context where a claim was held against none; no rows where nothing was judged so.
 
         Columns: run_id, sample_id, metric String, claim Int64 (its number in the sample, from 1), text String (null
         where the judge only counted it), of String ("response" or "reference"), supported Boolean (by any context),
@@ -378,11 +377,8 @@ class Report:
         Where a metric has a value for some of the samples only, their number stands behind it.
         """
         by_run = {run: frame.rows(named=True) for (run,), frame in self._totals.group_by(["run_id"])}
-        header = ["metric", *self.runs]
-        rows = [
-            [label, *(self._cell(by_run[run][i], digits) for run in self.runs)] for i, label in enumerate(self._labels)
-        ]
-        return [header, *rows]
+        cells = [[self._cell(by_run[run][i], digits) for run in self.runs] for i in range(len(self._labels))]
+        return [["metric", *self.runs], *([label, *row] for label, row in zip(self._labels, cells, strict=True))]
 
     def _cell(self, row: Mapping[str, Any], digits: int) -> str:
         value = number(row["value"], digits, whole=row["aggregate"] == "sum")

@@ -68,7 +68,7 @@ def pictures(runs: tuple[str, ...] = ("bm25", "dense")) -> dict[str, Callable[[]
     """Every picture, of the same runs."""
     made = report(runs)
     return {
-        "intervals": lambda: rf.plots.intervals(made.summary, metrics=["ndcg@3", "map"]),
+        "intervals": lambda: rf.plots.summary(made.summary, metrics=["ndcg@3", "map"]),
         "cutoffs": lambda: rf.plots.cutoffs(made.summary),
         "differences": lambda: rf.plots.differences(made.diff(*runs[:2], metric="ndcg@3"), a=runs[0], b=runs[1]),
         "slices": lambda: rf.plots.slices(made.by("a.b"), metric="map"),

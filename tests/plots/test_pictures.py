@@ -139,7 +139,7 @@ def test_what_the_caller_gave_is_not_changed() -> None:
     made = report()
     frames = [made.summary, made.diff("bm25", "dense"), made.by("a.b", "k:1"), samples()]
     before = [frame.clone() for frame in frames]
-    rf.plots.intervals(frames[0])
+    rf.plots.summary(frames[0])
     rf.plots.differences(frames[1])
     rf.plots.slices(frames[2])
     rf.plots.end_to_end(frames[3])

@@ -82,7 +82,7 @@ def test_a_summary_is_read_as_it_was_made() -> None:
 
 def test_a_comparison_is_read_as_it_was_made() -> None:
     rows = compared([("b|1", "a & co", -0.1, True)], reason="few queries", few_queries=True)
-    seen = read(rf.tables.comparison(rows, digits=2).html())
+    seen = read(rf.tables.comparisons(rows, digits=2).html())
     assert seen.rows[2] == [
         *("map", "b|1", "a & co", "-0.10*\n[-0.15, -0.05]", "-25.0 %", "30/5/15", "-0.20", "< 0.001", "< 0.001a")
     ]
@@ -124,7 +124,7 @@ def test_a_page_is_whole_and_loads_nothing(tmp_path: Path) -> None:
 
 
 def test_a_table_without_rows_is_a_head(tmp_path: Path) -> None:
-    rf.tables.comparison(compared([]).clear()).save(tmp_path / "table.html")
+    rf.tables.comparisons(compared([]).clear()).save(tmp_path / "table.html")
     assert read((tmp_path / "table.html").read_text(encoding="utf-8")).rows[1][:3] == ["metric", "run", "other"]
 
 

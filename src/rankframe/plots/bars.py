@@ -21,14 +21,14 @@ _BEFORE = "_before"
 """The place before that of a bar, in the data of the chart alone."""
 
 
-def differences(diff: pl.DataFrame | pl.LazyFrame, *, a: str = "a", b: str = "b") -> Picture:
+def differences(diff: pl.DataFrame | pl.LazyFrame, *, a: str | None = None, b: str | None = None) -> Picture:
     """The difference of two runs for every query or sample, sorted: who gains, who loses, and by how much.
 
     Args:
         diff: the frame `report.diff("bm25", "dense")`: query_id or sample_id, metric, value_a, value_b, difference;
             its other columns are shown where the pointer is, but for lists and structs.
-        a: what to call the run that the difference starts from, as its frame does not say: `a="bm25"`.
-        b: what to call the other run.
+        a: what to call the run that the difference starts from; as `run_a` of the frame says unless given.
+        b: what to call the other run, likewise.
 
     Returns:
         A picture whose frame has place Int64 (1 is the largest gain of `b`), query_id or sample_id, metric String,
@@ -41,6 +41,7 @@ def differences(diff: pl.DataFrame | pl.LazyFrame, *, a: str = "a", b: str = "b"
     """
     alt = altair()
     rows, notes = difference_rows(diff)
+    a, b = _called(rows, "a", a), _called(rows, "b", b)
     key = rows.columns[1]
     noun, measure = key.removesuffix("_id"), in_words(rows["metric"][0])
     bars, width = _bars(rows, key, noun)
@@ -94,9 +95,16 @@ def _bars(rows: pl.DataFrame, key: str, noun: str) -> tuple[Any, int]:
     return rects.encode(x=numbered, x2=alt.X2(field="place"), y2=alt.Y2Datum(0), stroke=edges), 900
 
 
+def _called(rows: pl.DataFrame, side: str, given: str | None) -> str:
+    """What a run is called."""
+    if given is not None or f"run_{side}" not in rows.columns:
+        return side if given is None else given
+    return str(rows[f"run_{side}"][0])
+
+
 def _tips(rows: pl.DataFrame, key: str, measure: str, a: str, b: str) -> list[Any]:
     safe = safe_names(rows.columns)
-    own = {"place", key, "metric", "value_a", "value_b", "difference", "outcome"}
+    own = {"place", key, "metric", "run_a", "run_b", "value_a", "value_b", "difference", "outcome"}
     empty = {name for name, dtype in rows.schema.items() if rows[name].null_count() == rows.height or dtype == pl.Null}
     return [
         tip(key, key),

@@ -15,13 +15,13 @@ from rankframe.plots.words import headline, plural, together, unit_of
 _WIDTH, _HEIGHT = 520, 340
 
 
-def intervals(summary: pl.DataFrame | pl.LazyFrame, *, metrics: str | Sequence[str] | None = None) -> Picture:
+def summary(frame: pl.DataFrame | pl.LazyFrame, *, metrics: str | Sequence[str] | None = None) -> Picture:
     """Every metric of every run, as a point with its interval: how sure are we.
 
     Each metric has a panel and a scale of its own, with its highest run on top.
 
     Args:
-        summary: the frame `report.summary`: run_id, metric, aggregate, value, ci_low, ci_high, n, ci_reason.
+        frame: `report.summary`: run_id, metric, aggregate, value, ci_low, ci_high, n, ci_reason.
         metrics: names of those to draw, in this order; all unless given.
 
     Returns:
@@ -34,7 +34,7 @@ def intervals(summary: pl.DataFrame | pl.LazyFrame, *, metrics: str | Sequence[s
         ExtraError: without the extra `plots`.
     """
     alt = altair()
-    rows, notes = interval_rows(summary, metrics)
+    rows, notes = interval_rows(frame, metrics)
     runs = runs_of(rows)
     colours = dict(zip(runs, COLOURS, strict=False)) if len(runs) <= len(COLOURS) else {}
     panels = [_panel(panel, colours) for panel in rows.partition_by("metric", "aggregate", maintain_order=True)]

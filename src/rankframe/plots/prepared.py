@@ -34,7 +34,7 @@ class Sliced(NamedTuple):
 
 def interval_rows(summary: object, metrics: str | Sequence[str] | None) -> Drawn:
     """A row per metric and run, the highest value of each metric first; metrics without any value are left out."""
-    frame = taken(summary, SUMMARY, "intervals", "report.summary")
+    frame = taken(summary, SUMMARY, "summary", "report.summary")
     there = frame["metric"].unique(maintain_order=True).to_list()
     if metrics is not None:
         asked = [metrics] if isinstance(metrics, str) else list(metrics)

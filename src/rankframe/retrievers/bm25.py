@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from functools import partial
 from numbers import Real
@@ -175,7 +176,9 @@ class BM25:
 
 def _bm25s() -> Any:
     try:
-        import bm25s
+        with warnings.catch_warnings():  # in a notebook it asks tqdm for bars of widgets, and shows none
+            warnings.filterwarnings("ignore", message="IProgress not found")
+            import bm25s
     except ImportError as error:
         raise _missing("bm25s") from error
     return bm25s

@@ -5,8 +5,8 @@ Cells are prepared once, with their marks and notes; three writers say the same 
 
 from __future__ import annotations
 
-from rankframe.tables.compared import comparison as comparison
+from rankframe.tables.compared import comparisons as comparisons
 from rankframe.tables.summarised import summary as summary
 from rankframe.tables.table import Table as Table
 
-__all__ = ["Table", "comparison", "summary"]
+__all__ = ["Table", "comparisons", "summary"]

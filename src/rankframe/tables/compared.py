@@ -40,7 +40,7 @@ _COMPARISON = pl.Schema(
 )
 
 
-def comparison(frame: pl.DataFrame, *, digits: int = 4, caption: str = "Comparison") -> Table:
+def comparisons(frame: pl.DataFrame, *, digits: int = 4, caption: str = "Comparison") -> Table:
     """A row per metric and pair of runs: the difference, how sure it is, and what speaks against trusting it.
 
     Args:
@@ -59,7 +59,7 @@ def comparison(frame: pl.DataFrame, *, digits: int = 4, caption: str = "Comparis
     >>> from rankframe.comparison.comparing import COMPARISON
     >>> pair = {"metric": "mrr", "run_id": "b", "other": "a", "difference": 0.5, "wins": 2, "ties": 2, "losses": 0}
     >>> told = {"n": 4, "effect_size": 0.87, "p": 0.5, "test": "t", "many_ties": True}
-    >>> print(comparison(pl.DataFrame([pair | told], schema=COMPARISON), digits=2))
+    >>> print(comparisons(pl.DataFrame([pair | told], schema=COMPARISON), digits=2))
     Comparison (n = 4)
     metric  run  other  difference  relative  W/T/L  effect size        p
     mrr       b      a       +0.50         -  2/2/0         0.87  0.500^a
@@ -69,7 +69,7 @@ def comparison(frame: pl.DataFrame, *, digits: int = 4, caption: str = "Comparis
     """
     whole_number("digits", digits, 0)
     keys = ("metric", "run_id", "other")
-    table = taken(frame, _COMPARISON, keys, "tables.comparison", "rankframe.compare(report)")
+    table = taken(frame, _COMPARISON, keys, "tables.comparisons", "rankframe.compare(report)")
     with_n, with_corrected = table["n"].n_unique() > 1, bool(table["correction"].is_not_null().any())
     numbers = ["difference", "relative", "W/T/L", *(["n"] if with_n else []), "effect size", "p"]
     columns = [Column("metric", names=True), Column("run", names=True), Column("other", names=True)]
