@@ -68,7 +68,7 @@ def pictures(runs: tuple[str, ...] = ("bm25", "dense")) -> dict[str, Callable[[]
     """Every picture, of the same runs."""
     made = report(runs)
     return {
-        "intervals": lambda: rf.plots.summary(made.summary, metrics=["ndcg@3", "map"]),
+        "summary": lambda: rf.plots.summary(made.summary, metrics=["ndcg@3", "map"]),
         "cutoffs": lambda: rf.plots.cutoffs(made.summary),
         "differences": lambda: rf.plots.differences(made.diff(*runs[:2], metric="ndcg@3"), a=runs[0], b=runs[1]),
         "slices": lambda: rf.plots.slices(made.by("a.b"), metric="map"),
@@ -79,7 +79,7 @@ def pictures(runs: tuple[str, ...] = ("bm25", "dense")) -> dict[str, Callable[[]
 
 
 TITLES = {
-    "intervals": ["mean nDCG at 3", "mean average precision"],
+    "summary": ["mean nDCG at 3", "mean average precision"],
     "cutoffs": ["mean nDCG", "cutoff (number of documents from the top)"],
     "differences": ["nDCG at 3: dense minus bm25", "query"],
     "slices": ["a.b", "mean average precision"],

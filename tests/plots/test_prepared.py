@@ -202,14 +202,14 @@ def test_two_slice_columns_of_a_report() -> None:
 
 
 TAKERS: dict[str, Callable[[object], object]] = {
-    "intervals": lambda frame: interval_rows(frame, None),
+    "summary": lambda frame: interval_rows(frame, None),
     "cutoffs": lambda frame: cutoff_rows(frame, "ndcg"),
     "precision_recall": lambda frame: recall_rows(frame, "iprec"),
     "differences": difference_rows,
     "slices": lambda frame: slice_rows(frame, None, 10),
 }
 SOURCES = {
-    "intervals": r"report\.summary",
+    "summary": r"report\.summary",
     "cutoffs": r"report\.summary",
     "precision_recall": r"report\.summary",
     "differences": r'report\.diff\("a", "b"\)',
