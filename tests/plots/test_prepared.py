@@ -233,7 +233,7 @@ def test_a_frame_without_rows_is_refused(name: str) -> None:
         TAKERS[name](frame.clear())
 
 
-@pytest.mark.parametrize("name", ["intervals", "cutoffs", "precision_recall", "slices"])
+@pytest.mark.parametrize("name", ["summary", "cutoffs", "precision_recall", "slices"])
 def test_a_frame_without_any_value_is_refused(name: str) -> None:
     rows = [("a", metric, None) for metric in ("ndcg@1", "ndcg@2", "iprec(recall=0)", "iprec(recall=1)")]
     frame = summary(*rows).insert_column(0, pl.Series("topic", ["x"] * 4))
@@ -241,7 +241,7 @@ def test_a_frame_without_any_value_is_refused(name: str) -> None:
         TAKERS[name](frame)
 
 
-@pytest.mark.parametrize("name", ["intervals", "cutoffs", "precision_recall"])
+@pytest.mark.parametrize("name", ["summary", "cutoffs", "precision_recall"])
 def test_slices_are_refused_where_a_summary_is_drawn(name: str) -> None:
     with pytest.raises(
         rf.DataError, match=r"would hold several values, .*report\.by\(\.\.\) goes to rankframe\.plots\.slices"
