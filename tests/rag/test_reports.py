@@ -120,3 +120,15 @@ def test_names_that_are_distinct_are_given_back() -> None:
 def test_a_column_without_a_value_for_each_sample_is_refused() -> None:
     with pytest.raises(rf.DataError, match="the columns 'score' do not have a value for each of 4 samples"):
         made((SCORE, [pl.Series("score", [0.0, 1.0])]))
+
+
+def test_metadata_that_cannot_stand_in_one_column_is_left_out_and_counted() -> None:
+    """And nothing else is: numbers of two kinds stand together."""
+    first = pl.DataFrame({"response": ["a"], "reference": ["a"], "tags": ["x"], "cost": [1]})
+    second = pl.DataFrame({"response": ["a"], "reference": ["a"], "tags": [["x", "y"]], "cost": [0.5]})
+    report = rf.evaluate_samples({"one": first, "two": second}, metrics=["exact_match"])
+    assert "column_left_out" in report.ledger["reason"].to_list()
+    assert report.ledger.filter(reason="column_left_out").select("count", "examples").row(0) == (1, ["tags"])
+    cost = rf.Metric("cost_paid", pl.col("cost"), range=(0, None))
+    both = rf.evaluate_samples({"one": first, "two": second}, metrics=[cost])
+    assert both.summary["value"].to_list() == [1.0, 0.5]

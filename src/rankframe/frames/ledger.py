@@ -32,6 +32,7 @@ REASONS: dict[str, str] = {
     "not_in_queries": "query id that the queries do not have",
     "without_metadata": "scored id for which joined metadata has no row",
     "metadata_without_scores": "id of joined metadata that was not scored",
+    "column_left_out": "metadata column of which several sources hold values that cannot stand in one column",
     "repeated_id": "id that several documents or queries share",
     "no_reference": "sample without a reference, which metrics that need one leave out",
     "empty_reference": "sample of which a reference has no word left after normalisation",

@@ -13,6 +13,7 @@ import polars as pl
 
 from rankframe.errors import DataError
 from rankframe.frames.checks import Invalid, Loaded
+from rankframe.frames.ledger import note
 from rankframe.frames.schemas import SAMPLES
 from rankframe.inputs import described
 from rankframe.io.files import stem
@@ -44,24 +45,30 @@ def named_samples(samples: object, reading: Reading, fingerprint: str) -> tuple[
     sources = _sources(samples)
     parts = [_named(name, given, _loaded(one, reading, name)) for name, given, one in sources]
     _refuse_equal_names(parts)
-    frame = parts[0].frame if len(parts) == 1 else _stacked(parts)
+    frame, left_out = _stacked(parts)
     counts = keyed(frame).group_by("run_id", maintain_order=True).len()
     told: list[dict[str, Any]] = [{"run_id": run, "rows": rows} for run, rows in counts.iter_rows()]
     files = [described(one, fingerprint) for _, _, one in sources]
-    notes = [said for part in parts for said in part.notes]
+    notes = [*(said for part in parts for said in part.notes), note("column_left_out", left_out)]
     return Loaded(frame, ", ".join(part.where for part in parts), notes), [*told, *(file for file in files if file)]
 
 
-def _stacked(parts: Sequence[Loaded]) -> pl.DataFrame:
-    """All samples below each other, without metadata of which some are text, say, and others lists."""
+def _stacked(parts: Sequence[Loaded]) -> tuple[pl.DataFrame, list[str]]:
+    """All samples below each other, and the metadata left out, of which some is text, say, and some lists."""
     frames = [part.frame for part in parts]
+    names = dict.fromkeys(name for frame in frames for name in frame.columns)
+    clashing = [name for name in names if SAMPLES.column(name) is None and not _together(name, frames)]
+    return pl.concat([frame.drop(clashing, strict=False) for frame in frames], how="diagonal_relaxed"), clashing
+
+
+def _together(name: str, frames: Sequence[pl.DataFrame]) -> bool:
+    """Whether the columns of a name can stand below each other."""
+    columns = [frame.select(name) for frame in frames if name in frame.columns]
     try:
-        return pl.concat(frames, how="diagonal_relaxed")
+        pl.concat(columns, how="vertical_relaxed")
     except pl.exceptions.PolarsError:
-        dtypes = {(name, dtype) for frame in frames for name, dtype in frame.schema.items()}
-        names = [name for name, _ in dtypes]
-        clashing = {name for name in names if names.count(name) > 1 and SAMPLES.column(name) is None}
-        return pl.concat([frame.drop(clashing, strict=False) for frame in frames], how="diagonal_relaxed")
+        return False
+    return True
 
 
 def _refuse_equal_names(parts: Sequence[Loaded]) -> None:
