@@ -729,3 +729,12 @@ def test_hashes_that_tell_nothing_apart_are_refused(monkeypatch: pytest.MonkeyPa
     )
     with pytest.raises(rf.DataError, match="no hash tells"):
         rf.evaluate({"q1": {"a": 1.0}}, {"q1": {"a": 1, "b": 0}})
+
+
+def test_ties_are_counted_for_the_queries_that_were_asked() -> None:
+    qrels = {"q1": {"a": 1}, "q2": {"a": 1}}
+    run = {query: {"a": 1.0, "b": 1.0} for query in qrels}
+    ties = rf.evaluate(run, qrels, metrics="mrr@1").ledger.filter(reason="tie_at_cutoff")
+    assert ties["examples"].to_list() == [["q1", "q2"]]
+    ties = rf.evaluate(run, qrels, metrics="mrr@1", queries=["q2"]).ledger.filter(reason="tie_at_cutoff")
+    assert ties["examples"].to_list() == [["q2"]]

@@ -125,7 +125,15 @@ def evaluate(
                 )
             if asked_ids is not None:
                 loaded.collapsed = {query: loaded.collapsed[query] for query in asked_ids if query in loaded.collapsed}
-            ranking = rank_run(name, loaded, judgments, duplicates=duplicates, self_hits=rules.self_hits, cutoff=cutoff)
+            ranking = rank_run(
+                name,
+                loaded,
+                judgments,
+                duplicates=duplicates,
+                self_hits=rules.self_hits,
+                cutoff=cutoff,
+                asked=population.asked,
+            )
             found[name] = ranking, population.covered(ranking, loaded)
             _warn_of_short(ranking, loaded.where, cutoff)
             inputs[name] = {

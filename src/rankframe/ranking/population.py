@@ -43,10 +43,10 @@ class Population:
         self._ids = judgments.queries
         self._rules = rules
         self._relevant: Flags = judgments.n_rel > 0
-        self._asked: Flags = np.ones(len(self._ids), dtype=np.bool_)
+        self.asked: Flags = np.ones(len(self._ids), dtype=np.bool_)
         if asked is not None:
-            self._asked = self._ids.is_in(asked.implode()).to_numpy()
-            if not self._asked.any():
+            self.asked = self._ids.is_in(asked.implode()).to_numpy()
+            if not self.asked.any():
                 raise DataError(
                     f"queries= has no judged query; queries: {listed(asked.head(3), 3) or 'none'}, "
                     f"judgments: {listed(self._ids.head(3), 3)}"
@@ -55,7 +55,7 @@ class Population:
     @property
     def notes(self) -> list[Note]:
         """What there is to say of the judgments alone."""
-        return self._noted(no_relevant=~self._relevant & self._asked, not_asked=~self._asked)
+        return self._noted(no_relevant=~self._relevant & self.asked, not_asked=~self.asked)
 
     def _noted(self, **reasons: Flags) -> list[Note]:
         return [
@@ -86,7 +86,7 @@ class Population:
                 "whose retrieval failed": failed,
                 "that are missing": missing,
             }
-            told = [f"{what}: {(where & self._asked).sum():,}" for what, where in kinds.items() if where.any()]
+            told = [f"{what}: {(where & self.asked).sum():,}" for what, where in kinds.items() if where.any()]
             warn(f"{loaded.where}: the run {ranking.run_id!r} is empty; judged queries {', '.join(told)}")
         elif not (
             (has_rows | returned_nothing | failed).any() or loaded.frame["query_id"].is_in(self._ids.implode()).any()
@@ -96,23 +96,23 @@ class Population:
                 f"{listed(loaded.frame['query_id'].unique().sort().head(3), 3)}, judgments: "
                 f"{listed(self._ids.head(3), 3)}; ids are compared as text, letter by letter"
             )
-        counts = self._asked.copy()
+        counts = self.asked.copy()
         if self._rules.no_relevant == "skip":
             counts &= self._relevant
         if self._rules.missing == "skip":
             counts &= ~missing
         if (self._rules.failed or self._rules.missing) == "skip":
             counts &= ~failed
-        code = np.select([~self._asked, ~self._relevant, failed, missing], [4, 3, 2, 1], 0).astype(np.uint32)
+        code = np.select([~self.asked, ~self._relevant, failed, missing], [4, 3, 2, 1], 0).astype(np.uint32)
         return Covered(
             status=code,
             counts=counts,
             notes=tuple(
                 said.of(ranking.run_id)
                 for said in self._noted(
-                    missing_query=missing & self._asked,
-                    failed_query=failed & self._asked,
-                    no_results=returned_nothing & self._asked,
+                    missing_query=missing & self.asked,
+                    failed_query=failed & self.asked,
+                    no_results=returned_nothing & self.asked,
                 )
             ),
         )

@@ -100,6 +100,7 @@ def rank_run(
     duplicates: Duplicates = "error",
     self_hits: Literal["keep", "drop"] = "keep",
     cutoff: int | None = None,
+    asked: Flags | None = None,
 ) -> Ranking:
     """Find where the run has the judged documents.
 
@@ -111,6 +112,7 @@ def rank_run(
         self_hits: "drop" takes out documents whose id is the query's.
         cutoff: the largest cutoff asked, for the notes on ties there and on results that are too few since they were
             collapsed.
+        asked: which judged queries these notes are about; all unless given.
 
     Raises:
         DataError: for a repeated pair (unless `duplicates="best"`).
@@ -142,7 +144,7 @@ def rank_run(
     if not known.all():
         notes.append(note("unjudged_query", listing.queries.filter(pl.Series(~known)).sort().to_list()))
     if cutoff is not None:
-        notes.extend(_ties_at(cutoff, listing, known))
+        notes.extend(_ties_at(cutoff, listing, known if asked is None else known & asked[query]))
         short = [query for query, left in loaded.collapsed.items() if left < cutoff and query in judgments.numbers]
         notes.append(note("collapsed_below_cutoff", short))
     if "rank" in frame.columns:
