@@ -43,6 +43,8 @@ def slice_columns(columns: Sequence[str]) -> list[str]:
 def _check_names(
     scores: pl.DataFrame, columns: Sequence[str], bins: Mapping[str, Bins], metrics: Collection[str]
 ) -> None:
+    if not isinstance(bins, Mapping):
+        raise DataError(f'bins= maps columns to bins, as in bins={{"length": 4}}, got {bins!r:.80}')
     if not columns:
         raise DataError('by() takes the columns to slice by, as in report.join(queries).by("topic")')
     for name in dict.fromkeys([*columns, *bins]):

@@ -6,6 +6,8 @@ import html
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+import polars as pl
+
 from rankframe import plots, tables
 from rankframe.errors import counted
 from rankframe.frames.ledger import in_words
@@ -13,8 +15,6 @@ from rankframe.plots.picture import Picture, embedded, embedding_script
 from rankframe.rendering import number
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rankframe.report import Report
 
 DIFFERENCES = 6
@@ -120,13 +120,27 @@ def _over(report: Report) -> str:
 def _summary(report: Report, comparison: pl.DataFrame, page: _Page) -> _Section:
     metrics = comparison["metric"].unique(maintain_order=True).to_list()
     judged = [metric.name for metric in report.metrics if metric.name.partition("@")[0] == "judged"]
-    table = tables.summary(report.summary, comparison=comparison, metrics=[*dict.fromkeys([*metrics, *judged])])
-    picture = plots.summary(report.summary, metrics=metrics)
+    table = tables.summary(report, comparison=comparison, metrics=[*dict.fromkeys([*metrics, *judged])])
+    picture = plots.summary(report, metrics=metrics)
     return _Section("summary", "Summary", f'<div class="wide">{table.html()}</div>{page.drawn(picture)}')
 
 
 def _comparison(comparison: pl.DataFrame) -> _Section:
-    return _Section("comparison", "Comparison", f'<div class="wide">{tables.comparisons(comparison).html()}</div>')
+    found = comparison.group_by("metric", maintain_order=True).agg(
+        pl.col("detectable").min().alias("low"), pl.col("detectable").max().alias("high")
+    )
+    told = [
+        f"{metric} {number(low, 4)}" + (f" to {number(high, 4)}" if low != high else "")
+        for metric, low, high in found.drop_nulls().iter_rows()
+    ]
+    smallest = (
+        f"<p>The smallest true difference that so many queries show four times out of five, before correction: "
+        f"{html.escape('; '.join(told))}.</p>"
+        if told
+        else ""
+    )
+    table = tables.comparisons(comparison).html()
+    return _Section("comparison", "Comparison", f'<div class="wide">{table}</div>{smallest}')
 
 
 def _differences(report: Report, comparison: pl.DataFrame, page: _Page) -> _Section:
@@ -144,8 +158,6 @@ def _differences(report: Report, comparison: pl.DataFrame, page: _Page) -> _Sect
 
 
 def _size() -> pl.Expr:
-    import polars as pl
-
     return pl.col("difference").abs()
 
 

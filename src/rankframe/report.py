@@ -128,7 +128,7 @@ class Report:
         Raises:
             DataError: for a column that is not there or cannot be sliced by, and for bins that mean nothing.
         """
-        scores = sliced(self.scores, columns, bins or {}, {metric.name for metric in self.metrics})
+        scores = sliced(self.scores, columns, {} if bins is None else bins, {metric.name for metric in self.metrics})
         by = slice_columns(columns)
         totals = summarised(scores, self.metrics, self.unit, by)
         found = with_intervals(totals, scores, self.metrics, self.unit, self.intervals, by)

@@ -3,27 +3,82 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from rankframe.errors import DataError
+from rankframe.errors import DataError, listed
 from rankframe.frames.ledger import SCHEMA
 from rankframe.report import FORMAT, METADATA, Report
 from rankframe.summaries import AGGREGATES, Measured
 
 
-def read_report(path: str | PathLike[str]) -> Report:
+def read_report(path: str | PathLike[str] | Sequence[str | PathLike[str]]) -> Report:
     """The report that `Report.write_parquet` wrote; its summary is computed anew from the scores.
+
+    Args:
+        path: of one file; or a list of several, which become one report of all their runs, as for a comparison.
 
     Raises:
         FileNotFoundError: where there is no such file.
-        DataError: for a Parquet file that holds no report, or one of a later format.
+        DataError: for a Parquet file that holds no report, or one of a later format; for several that do not belong
+            together: of equal run names, other metrics, or other rules of which queries count.
     """
-    path = Path(path)
+    if isinstance(path, (str, PathLike)):
+        return _read(Path(path))
+    if not isinstance(path, Sequence) or not path:
+        raise DataError(f"read_report takes a path, or a list of paths, got {path!r:.80}")
+    return _together({str(one): _read(Path(one)) for one in path})
+
+
+def _together(reports: Mapping[str, Report]) -> Report:
+    """One report of all runs, whose scores mean the same."""
+    (first, report), *others = reports.items()
+    holders = dict.fromkeys(report.runs, first)
+    for name, other in others:
+        for what, here, there in _meanings(report, other):
+            if here != there:
+                raise DataError(
+                    f"{first} and {name} cannot stand together: their {what} differ, {here} and {there}; evaluate the "
+                    f"runs alike, or in one call"
+                )
+        for run in other.runs:
+            if run in holders:
+                raise DataError(
+                    f"{holders[run]} and {name} both hold a run {run!r}; evaluate one of them under another name, as "
+                    f"in evaluate({{'new': run}}, qrels)"
+                )
+            holders[run] = name
+    everything = list(reports.values())
+    try:
+        scores = pl.concat([one.scores for one in everything], how="diagonal_relaxed")
+    except pl.exceptions.PolarsError as error:
+        raise DataError(
+            f"{listed(reports)}: columns of one name cannot stand together ({str(error).partition(chr(10))[0]}); join "
+            f"metadata after reading"
+        ) from error
+    return replace(
+        report,
+        scores=scores.sort("run_id", report.key),
+        ledger=pl.concat([one.ledger for one in everything]).sort("run_id", "reason", nulls_last=False),
+        options={**report.options, "runs": [run for one in everything for run in one.options.get("runs", [])]},
+    )
+
+
+def _meanings(report: Report, other: Report) -> Iterator[tuple[str, object, object]]:
+    """What must be the same in both for their scores to mean the same."""
+    yield "units", report.unit, other.unit
+    here, there = (sorted(f"{m.name} ({m.aggregate})" for m in one.metrics) for one in (report, other))
+    yield "metrics", here, there
+    for rule in ("convention", "missing", "no_relevant", "self_hits"):
+        yield f"rules of {rule!r}", report.options.get(rule), other.options.get(rule)
+
+
+def _read(path: Path) -> Report:
     if not path.is_file():
         raise FileNotFoundError(f"no report at {path}")
     try:

@@ -74,7 +74,7 @@ def test_csv_and_markdown_have_every_column() -> None:
 def test_the_share_of_judged_documents_stands_beside_the_scores() -> None:
     text = printed(*RUNS, "--qrels", str(HANDBOOK), "--metrics", "ndcg@5,mrr@20")
     assert re.findall(r"^(judged@\d+)", text, re.MULTILINE) == ["judged@5", "judged@20"]
-    compared = re.findall(r"^(\S+) +(?:bm25|dense) +(?:dense|rrf) +[+-]\d", text, re.MULTILINE)
+    compared = re.findall(r"^(\S+) +(?:bm25|dense|rrf) +(?:bm25|dense|rrf) +[+-]\d", text, re.MULTILINE)
     assert compared == ["ndcg@5"] * 3 + ["mrr@20"] * 3
 
 
@@ -84,6 +84,14 @@ def test_a_saved_report_is_compared_without_running_anything(tmp_path: Path) -> 
     from_runs = printed(*RUNS, "--qrels", str(HANDBOOK), "--metrics", "map", "--format", "json")
     assert json.loads(printed(str(saved), "--format", "json")) == json.loads(from_runs)
     assert "map by topic" in printed(str(saved), "--by", "topic")
+
+
+def test_several_saved_reports_are_compared(tmp_path: Path) -> None:
+    saved = [str(tmp_path / f"{Path(run).stem}.parquet") for run in RUNS]
+    for run, path in zip(RUNS, saved, strict=True):
+        rf.evaluate(run, HANDBOOK, metrics="map").write_parquet(path)
+    from_runs = printed(*RUNS, "--qrels", str(HANDBOOK), "--metrics", "map", "--format", "json")
+    assert json.loads(printed(*saved, "--format", "json")) == json.loads(from_runs)
 
 
 def test_level_and_seed_reach_intervals_and_tests() -> None:
@@ -105,7 +113,10 @@ def test_level_and_seed_reach_intervals_and_tests() -> None:
             [*RUNS, "--qrels", str(HANDBOOK), "--baseline", "bm52"],
             "no run 'bm52' to be the baseline: did you mean 'bm25'",
         ),
-        ([*RUNS, "--qrels", str(HANDBOOK), "--by", "topic"], "no column 'topic' in the scores"),
+        (
+            [*RUNS, "--qrels", str(HANDBOOK), "--by", "topic"],
+            "--by topic: no such column in the report; FILE:COLUMN takes it",
+        ),
         ([*RUNS, "--qrels", str(HANDBOOK), "--by", f"{HANDBOOK}:topics"], "no column 'topics'; there are 'query_id', "),
         ([*RUNS, "--qrels", str(HANDBOOK), "--by", "queries.parquet:"], "expected FILE:COLUMN"),
         ([*RUNS, "--qrels", str(HANDBOOK), "--by", "absent.parquet:topic"], "absent.parquet"),

@@ -86,11 +86,12 @@ def test_a_random_p_counts_the_observed_way_and_is_never_0(test: Test, n: int) -
     assert p_of(np.linspace(0.5, 0.6, 60), test, n=n) == pytest.approx(1 / (n + 1))
 
 
-def test_bootstrap_is_how_often_resampled_means_move_as_far_as_the_observed_one() -> None:
-    drawn = differences(40)
+def test_bootstrap_is_how_often_t_of_resamples_moves_as_far_as_the_observed_one() -> None:
+    drawn = differences(12)
     rng = np.random.default_rng(99)
-    means = drawn[rng.integers(40, size=(40_000, 40))].mean(axis=1)
-    right = float((np.abs(means - drawn.mean()) >= abs(drawn.mean())).mean())
+    resampled = (drawn - drawn.mean())[rng.integers(12, size=(40_000, 12))]
+    t = stats.ttest_1samp(resampled, 0.0, axis=1).statistic
+    right = float((np.abs(t) >= abs(stats.ttest_1samp(drawn, 0.0).statistic)).mean())
     found = p_of(drawn, "bootstrap", n=40_000)
     assert found == pytest.approx(right, abs=6 * math.sqrt(2 * right * (1 - right) / 40_000))
 
@@ -136,6 +137,31 @@ def test_sign_is_a_binomial_test_of_wins_and_losses(drawn: list[float]) -> None:
     assert p_of(drawn, "sign") == pytest.approx(stats.binomtest(wins, wins + losses, 0.5).pvalue)
 
 
+def test_sizes_that_differ_by_rounding_alone_are_tied_for_wilcoxon() -> None:
+    """0.3 - 0.2 and 0.1 are one size, though not one number."""
+    gaps = [0.3 - 0.2, 0.1, -(0.4 - 0.3), 0.2, 0.7 - 0.5, -0.3, 0.1 + 0.2, 0.8 - 0.4, 0.5] * 4
+    for test, zeros in (("wilcoxon", "wilcox"), ("wilcoxon-pratt", "pratt"), ("wilcoxon-zsplit", "zsplit")):
+        right = stats.wilcoxon(np.round(gaps, 6), zero_method=zeros, method="asymptotic").pvalue
+        assert p_of(gaps, test) == pytest.approx(right, abs=1e-12)  # type: ignore[arg-type]
+        assert p_of(gaps, test) != pytest.approx(stats.wilcoxon(gaps, zero_method=zeros, method="asymptotic").pvalue)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("test", ["wilcoxon", "wilcoxon-pratt", "wilcoxon-zsplit"])
+def test_few_differences_among_many_ties_are_counted_out_for_wilcoxon(test: Test) -> None:
+    """Five wins and nothing else: 2 of 32 ways to set the signs are as far."""
+    assert p_of([0.1, 0.2, 0.3, 0.4, 0.5] + [0.0] * 25, test) == 2 / 32
+
+
+def test_the_bootstrap_is_no_license_where_queries_are_few() -> None:
+    """A test of the mean itself rejects 15 % of true hypotheses at n = 5; by t it does not."""
+    assert p_of([0.5, 0.6], "bootstrap", n=2_000) > 0.2  # type: ignore[operator]
+    rng = np.random.default_rng(8)
+    for n in (5, 8, 20):
+        drawn = rng.normal(0, 1, (n, 1_000))
+        p = np.array(p_values(drawn, "bootstrap", Draws(500, 1)))
+        assert (p <= 0.05).mean() < 0.075
+
+
 # Laws.
 
 
@@ -144,7 +170,7 @@ def test_sign_is_a_binomial_test_of_wins_and_losses(drawn: list[float]) -> None:
 def test_a_p_is_above_0_and_at_most_1_and_does_not_depend_on_the_sign(test: Test, drawn: list[float]) -> None:
     p = p_of(drawn, test, n=300)
     if p is None:
-        assert test == "t"
+        assert test in {"t", "bootstrap"}
         assert len(set(drawn)) == 1
     else:
         assert 0 < p <= 1

@@ -10,7 +10,7 @@ import typer
 
 from rankframe.cli.program import Format, Invalid, Output, app, refuse_writing_over, split_names
 from rankframe.cli.retrieval import ConventionName, Duplicates, OnDuplicates, OnInvalid
-from rankframe.errors import RankframeError, listed
+from rankframe.errors import DataError, RankframeError, listed
 from rankframe.rendering import aligned, number, written
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ class TestName(str, Enum):
     randomisation = "randomisation"
     t = "t"
     wilcoxon = "wilcoxon"
+    wilcoxon_pratt = "wilcoxon-pratt"
+    wilcoxon_zsplit = "wilcoxon-zsplit"
     sign = "sign"
     bootstrap = "bootstrap"
 
@@ -33,7 +35,9 @@ class TestName(str, Enum):
 class CorrectionName(str, Enum):
     holm = "holm"
     bonferroni = "bonferroni"
+    holm_sidak = "holm-sidak"
     bh = "bh"
+    by = "by"
     none = "none"
 
 
@@ -41,7 +45,7 @@ class CorrectionName(str, Enum):
 def compare(
     runs: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN...", help="Two or more run files; or one report that was saved, without --qrels."),
+        typer.Argument(metavar="RUN...", help="Two or more run files; or reports that were saved, without --qrels."),
     ],
     qrels: Annotated[Path | None, typer.Option(help="Judgments: a file, or a BEIR folder.")] = None,
     baseline: Annotated[
@@ -111,12 +115,18 @@ def _slice(text: str) -> tuple[Path | None, str]:
 
 
 def _saved(runs: Sequence[Path], metrics: Sequence[str] | None) -> tuple[Report, Sequence[str] | None]:
-    """The report of an earlier evaluation, and what is compared of it."""
+    """The report of earlier evaluations, and what is compared of it."""
     from rankframe.saved import read_report
 
-    if len(runs) != 1:
-        raise RankframeError("--qrels says where the judgments are; without it one saved report is compared")
-    return (report := read_report(runs[0])), metrics or _compared([metric.name for metric in report.metrics])
+    try:
+        report = read_report(runs)
+    except DataError as error:
+        if any(path.suffix.lower() not in {".parquet", ".pq"} for path in runs):
+            raise RankframeError(
+                "--qrels says where the judgments are; without it, reports that were saved are compared"
+            ) from error
+        raise
+    return report, metrics
 
 
 def _scored(
@@ -127,7 +137,7 @@ def _scored(
     queries: Path | None,
     duplicates: str,
     invalid: str,
-) -> tuple[Report, Sequence[str]]:
+) -> tuple[Report, Sequence[str] | None]:
     """The report on the runs, with the share of judged documents at every cutoff, and what is compared of it."""
     from rankframe.metrics.conventions import CONVENTIONS
     from rankframe.metrics.names import DEFAULT, resolve
@@ -139,18 +149,19 @@ def _scored(
     named = [*asked, *(name for name in judged if name not in asked)]
     options = {"convention": convention, "queries": queries, "duplicates": duplicates, "invalid": invalid}
     report = evaluate(list(runs), qrels, metrics=named, **options)  # type: ignore[arg-type]  # choices, as text
-    return report, _compared(asked) if metrics is None else asked
-
-
-def _compared(names: Sequence[str]) -> Sequence[str]:
-    """What a comparison is about: all metrics but the shares of judged documents, which stand beside them."""
-    return [name for name in names if not name.startswith("judged")] or names
+    return report, metrics
 
 
 def _with_slices(report: Report, slices: Sequence[tuple[Path | None, str]]) -> Report:
     """With the columns to slice by joined, file by file."""
     from rankframe.io.readers import read_queries
 
+    for path, column in slices:
+        if path is None and column not in report.scores.columns:
+            raise RankframeError(
+                f"--by {column}: no such column in the report; FILE:COLUMN takes it from a file, such as "
+                f"queries.parquet:{column}"
+            )
     for path in dict.fromkeys(path for path, _ in slices if path is not None):
         columns = list(dict.fromkeys(column for holder, column in slices if holder == path))
         metadata = read_queries(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import polars as pl
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, np.dtype[np.float64]]
 
 Family = Literal["metric", "table"]
+
+_SPELLED: dict[str, Test] = {"randomization": "randomisation"}
+
+_NEITHER = ("judged", "unjudged", "num_ret", "num_rel")
+"""Metrics that say how a run was judged and how much it returns, and not how good it is."""
 
 FEW = 25
 """With fewer queries than this, a row says that they are few."""
@@ -80,11 +86,14 @@ def compare(
 
     Args:
         report: of at least two runs. Pairs are made by the id of the query or sample.
-        baseline: the run, or runs, that every other run is compared with; all pairs unless given.
-        metrics: those to compare; all of the report unless given.
+        baseline: the run, or runs, that every other run is compared with; all pairs unless given, with the better run
+            as `run_id`.
+        metrics: those to compare; all of the report unless given but for judged, unjudged, num_ret and num_rel, of
+            which more is neither better nor worse. Of the others the higher value is taken to be the better one.
         test: "randomisation" (of signs: all 2^n ways where these are no more than `n_resamples`, else as many random
             ones, the observed one counted too, so p is never 0), "t" (paired), "wilcoxon" (signed ranks, differences
-            of 0 left out; "wilcoxon-pratt" and "wilcoxon-zsplit" keep them), "sign", or "bootstrap".
+            of 0 left out; "wilcoxon-pratt" and "wilcoxon-zsplit" keep them; sizes that differ by rounding alone are
+            tied), "sign", or "bootstrap" (of t).
         correction: for the number of tests: "holm", "bonferroni", "holm-sidak", "bh" (Benjamini-Hochberg), "by", None.
         family: what is corrected together: "metric", all pairs of a metric, or "table", all rows.
         alpha: a corrected p up to this is significant.
@@ -97,10 +106,10 @@ def compare(
         metric, run_id, other String; value, other_value (means over the pairs), difference (value - other_value),
         ci_low, ci_high (its bootstrap interval, made as `report.with_intervals` says), relative (difference /
         other_value; null where that is 0) Float64; wins, ties, losses (queries on which run_id has the higher value,
-        the same, the lower), n (pairs), n_missing (of them: a run has no result, which counts as 0), n_unpaired
+        the same, the lower), n (pairs), n_missing (of them: missing or failed in a run, and 0), n_unpaired
         (queries without a value in one run, left out) Int64; effect_size (mean by standard deviation of the
-        differences, Cohen's d), p, p_corrected Float64, significant Boolean; detectable Float64 (the smallest true
-        difference that a paired t-test of so many queries finds at `alpha` with `power`, before correction);
+        differences, Cohen's d of pairs), p, p_corrected Float64, significant Boolean; detectable Float64 (the smallest
+        true difference that a paired t-test of so many queries finds at `alpha` with `power`, before correction);
         few_queries (below 25), no_spread (all differences equal), many_ties (more than half) Boolean; judged,
         other_judged Float64 (shares of judged documents down to the metric's cutoff, null where the report has no
         judged@k of it); test, correction String, alpha, level (of the intervals) Float64, reason String (why there is
@@ -121,6 +130,12 @@ def compare(
     >>> found.select("run_id", "other", "difference", "wins", "ties", "p", "reason").rows()  # doctest: +SKIP
     [('b', 'a', 0.5, 1, 1, 1.0, 'few queries')]
     """
+    if not isinstance(report, Report):
+        raise DataError(
+            f"compare() takes a report, got a {type(report).__name__}; reports that were saved are read as one: "
+            f"read_report(['a.parquet', 'b.parquet'])"
+        )
+    test = _SPELLED.get(test, test)
     _check(test, correction, family, alpha, power)
     scipy_module("scipy.stats")
     draws = Draws(whole_number("n_resamples", n_resamples, 100), whole_number("seed", seed, 0))
@@ -128,7 +143,9 @@ def compare(
     rows = [
         row
         for metric in _metrics(report, metrics)
-        for row in _compared(report, metric, pairs, test, draws, alpha=alpha, power=power)
+        for row in _compared(
+            report, metric, pairs, test, draws, better_first=baseline is None, alpha=alpha, power=power
+        )
     ]
     rows = _with_corrections(rows, correction, family, alpha)
     same = {"test": test, "correction": correction, "alpha": alpha, "level": report.intervals.level}
@@ -158,7 +175,7 @@ def _pairs(runs: Sequence[str], baseline: str | Sequence[str] | None) -> list[tu
             f"evaluate({{'a': first, 'b': second}}, qrels)"
         )
     if baseline is None:
-        return [(run, other) for i, run in enumerate(runs) for other in runs[i + 1 :]]
+        return list(combinations(runs, 2))
     baselines = [baseline] if isinstance(baseline, str) else list(dict.fromkeys(baseline))
     for name in baselines:
         if name not in runs:
@@ -173,7 +190,10 @@ def _metrics(report: Report, metrics: str | Sequence[str] | None) -> list[Measur
     """The metrics to compare, each column once: a metric's pairs are the same however it is put together."""
     if isinstance(metrics, str):
         metrics = [metrics]
-    asked = report.metrics if metrics is None else [report.metric(name) for name in metrics]
+    if metrics is None:
+        asked = [metric for metric in report.metrics if metric.name.partition("@")[0] not in _NEITHER] or report.metrics
+    else:
+        asked = [report.metric(name) for name in metrics]
     if not asked:
         raise DataError("metrics= is empty; leave it out to compare by all metrics of the report")
     return list({metric.name: metric for metric in asked}.values())
@@ -193,7 +213,7 @@ def _scores(report: Report, metric: Measured) -> _Scores:
         report.key,
         "run_id",
         pl.col(metric.name).fill_nan(None).alias("value"),
-        (pl.col("status") == "missing").alias("missing"),
+        pl.col("status").is_in(["missing", "failed"]).alias("missing"),
         judged_share(metric, report.metrics, report.key).alias("judged"),
     )
     ids = told.select(report.key).unique().sort(report.key)
@@ -209,15 +229,20 @@ def _compared(
     test: Test,
     draws: Draws,
     *,
+    better_first: bool,
     alpha: float,
     power: float,
 ) -> Iterator[dict[str, Any]]:
-    """A row per pair, all but the correction."""
+    """A row per pair, all but the correction; perhaps with the better run of each first."""
     import numpy as np
 
     scores = _scores(report, metric)
     places = {run: place for place, run in enumerate(report.runs)}
     found = [_differences(scores.values[places[run]], scores.values[places[other]]) for run, other in pairs]
+    if better_first:
+        worse = [(_mean(differences) or 0.0) < 0 for differences in found]
+        pairs = [(other, run) if turn else (run, other) for (run, other), turn in zip(pairs, worse, strict=True)]
+        found = [-differences if turn else differences for differences, turn in zip(found, worse, strict=True)]
     columns = [differences.drop_nulls().to_numpy() for differences in found]
     stacked = np.stack([differences.fill_null(np.nan).to_numpy() for differences in found], axis=1)
     tests = p_values(stacked, test, draws)

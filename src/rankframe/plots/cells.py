@@ -14,6 +14,7 @@ from rankframe.plots.prepared import short, slice_rows
 from rankframe.plots.samples import Edges, Grid, grid
 from rankframe.plots.style import COUNT, GREY, VALUE, drawing_of, runs_of, styled, tip
 from rankframe.plots.words import headline, in_words, plural, together, unit_of
+from rankframe.report import Report
 
 
 def slices(by: pl.DataFrame | pl.LazyFrame, *, metric: str | None = None, few: int = 10) -> Picture:
@@ -123,7 +124,7 @@ def _extent(values: pl.Series) -> tuple[float, float]:
 
 
 def end_to_end(
-    scores: pl.DataFrame | pl.LazyFrame,
+    scores: Report | pl.DataFrame | pl.LazyFrame,
     *,
     retrieval: str = "context_id_recall",
     generation: str = "token_f1",

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 import polars as pl
 
 from rankframe.errors import DataError, counted, listed, nearest
+from rankframe.report import Report
 
 TEXTS, NUMBERS, COUNTS = "text", "numbers", "whole numbers"
 
@@ -39,9 +40,13 @@ def taken(frame: object, columns: dict[str, str], needed_by: str, given_by: str)
         DataError: for anything else; it says what the function takes and which method gives it.
     """
     takes = f"rankframe.plots.{needed_by} takes the frame of {given_by}"
+    attribute = given_by.removeprefix("report.").partition(" ")[0]
+    if isinstance(frame, Report) and attribute.isidentifier():
+        frame = getattr(frame, attribute)
     frame = collected(frame)
     if not isinstance(frame, pl.DataFrame):
-        raise DataError(f"{takes}, got {type(frame).__name__}")
+        library = type(frame).__module__.partition(".")[0]
+        raise DataError(f"{takes}, of Polars; got a {type(frame).__name__} of {library}")
     missing = [name for name in columns if name not in frame.columns]
     if missing:
         raise DataError(

@@ -11,17 +11,19 @@ from rankframe.plots.picture import Picture, altair
 from rankframe.plots.prepared import cutoff_rows, interval_rows, recall_rows, without_interval
 from rankframe.plots.style import BLUE, COLOURS, COUNT, VALUE, by_run, dashed, drawing_of, runs_of, styled, tip
 from rankframe.plots.words import headline, plural, together, unit_of
+from rankframe.report import Report
 
 _WIDTH, _HEIGHT = 520, 340
 
 
-def summary(frame: pl.DataFrame | pl.LazyFrame, *, metrics: str | Sequence[str] | None = None) -> Picture:
+def summary(frame: Report | pl.DataFrame | pl.LazyFrame, *, metrics: str | Sequence[str] | None = None) -> Picture:
     """Every metric of every run, as a point with its interval: how sure are we.
 
     Each metric has a panel and a scale of its own, with its highest run on top.
 
     Args:
-        frame: `report.summary`: run_id, metric, aggregate, value, ci_low, ci_high, n, ci_reason.
+        frame: a report, which tells the level of its intervals too, or its `summary`: run_id, metric, aggregate, value,
+            ci_low, ci_high, n, ci_reason.
         metrics: names of those to draw, in this order; all unless given.
 
     Returns:
@@ -39,7 +41,8 @@ def summary(frame: pl.DataFrame | pl.LazyFrame, *, metrics: str | Sequence[str] 
     colours = dict(zip(runs, COLOURS, strict=False)) if len(runs) <= len(COLOURS) else {}
     panels = [_panel(panel, colours) for panel in rows.partition_by("metric", "aggregate", maintain_order=True)]
     columns = len(panels) if len(panels) < 4 else 2 if len(panels) == 4 else 3
-    told = ["points are values, lines their intervals; the highest value stands on top", *notes]
+    level = f"{100 * frame.intervals.level:g} % " if isinstance(frame, Report) else ""
+    told = [f"points are values, lines their {level}intervals; the highest value stands on top", *notes]
     chart = alt.concat(*panels, columns=columns, spacing=28) if len(panels) > 1 else panels[0]
     title = rows["measure"][0] if len(panels) == 1 else "Values with their intervals"
     return Picture(rows, styled(chart, headline(title), told, width=340 * columns))
@@ -83,7 +86,7 @@ def _tips(rows: pl.DataFrame, *first: Any) -> list[Any]:
     ]
 
 
-def cutoffs(summary: pl.DataFrame | pl.LazyFrame, *, metric: str = "ndcg") -> Picture:
+def cutoffs(summary: Report | pl.DataFrame | pl.LazyFrame, *, metric: str = "ndcg") -> Picture:
     """A metric against its cutoff, a line per run in the band of its interval: how deep do runs differ.
 
     Bands are drawn for up to seven runs; the tooltips have the intervals of all.
@@ -124,7 +127,7 @@ def cutoffs(summary: pl.DataFrame | pl.LazyFrame, *, metric: str = "ndcg") -> Pi
     return Picture(rows, _titled(layers, f"{measure} by cutoff", told))
 
 
-def precision_recall(summary: pl.DataFrame | pl.LazyFrame, *, metric: str = "iprec") -> Picture:
+def precision_recall(summary: Report | pl.DataFrame | pl.LazyFrame, *, metric: str = "iprec") -> Picture:
     """Interpolated precision against recall, a line per run: what does it cost to find more.
 
     Args:

@@ -80,7 +80,7 @@ def interval(low: float | None, high: float | None, digits: int, *, signed: bool
 
 
 def taken(frame: object, schema: pl.Schema, keys: Sequence[str], what: str, source: str) -> pl.DataFrame:
-    """The columns of `schema` of a frame, with an `alpha` where it has one.
+    """The columns of `schema` of a frame, with `alpha` and `level` where it has them.
 
     Raises:
         DataError: for what is no frame, lacks columns, has other types, or a key that is null or there twice.
@@ -91,7 +91,7 @@ def taken(frame: object, schema: pl.Schema, keys: Sequence[str], what: str, sour
     if lacking:
         raise DataError(f"{what} takes the frame of {source}; this one lacks the columns {listed(lacking, 30)}")
     try:
-        table = frame.select(*schema, *(name for name in ("alpha",) if name in frame.columns)).cast(
+        table = frame.select(*schema, *(name for name in ("alpha", "level") if name in frame.columns)).cast(
             dict(schema.items())
         )
     except pl.exceptions.PolarsError as error:

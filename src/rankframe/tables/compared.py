@@ -111,7 +111,9 @@ def _notes(table: pl.DataFrame) -> list[str]:
         return []
     notes = ["Difference: the mean of run minus that of other"]
     if table["ci_low"].is_not_null().any():
-        notes[0] += "; in brackets its bootstrap interval"
+        levels = table["level"].unique().to_list() if "level" in table.columns else []
+        level = f"{100 * levels[0]:g} % " if len(levels) == 1 and levels[0] is not None else ""
+        notes[0] += f"; in brackets its {level}bootstrap interval"
     notes[0] += f". *: significant ({tested(table)})." if table["significant"].any() else f" ({tested(table)})."
     return [*notes, "W/T/L: wins, ties and losses of run. Effect size: mean by standard deviation of the differences."]
 
