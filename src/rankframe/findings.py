@@ -47,7 +47,7 @@ def _check_names(
         raise DataError(f'bins= maps columns to bins, as in bins={{"length": 4}}, got {bins!r:.80}')
     if not columns:
         raise DataError('by() takes the columns to slice by, as in report.join(queries).by("topic")')
-    for name in dict.fromkeys([*columns, *bins]):
+    for name in [*columns, *bins]:
         if name not in scores.columns:
             there = [column for column in scores.columns if column not in metrics and column != "run_id"]
             raise DataError(
@@ -86,8 +86,11 @@ def _edges(values: pl.Series, bins: Bins) -> list[float]:
     """Where one slice ends and the next begins, ascending."""
     if isinstance(bins, Real):
         number = whole_number(f"bins of {values.name!r}", bins, 2)
-        quantiles = [values.quantile(i / number, interpolation="lower") for i in range(1, number)]
-        return sorted({float(edge) for edge in quantiles if edge is not None})
+        there = values.drop_nulls().sort()
+        if number >= len(there):  # each value is a slice
+            distinct = [float(edge) for edge in there.unique().sort()]
+            return distinct[:-1] or distinct
+        return sorted({float(there[(len(there) - 1) * i // number]) for i in range(1, number)})
     edges = list(bins) if isinstance(bins, Iterable) and not isinstance(bins, (str, bytes)) else []
     numbers = all(isinstance(edge, Real) and not isinstance(edge, bool) and math.isfinite(edge) for edge in edges)
     if not edges or not numbers or any(low >= high for low, high in itertools.pairwise(edges)):

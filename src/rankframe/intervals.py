@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 Method = Literal["bca", "percentile"]
 
+LARGEST = 1e150
+"""Up to this, sums of squares stay far within Float64."""
+MOST_RESAMPLES = 1_000_000
+"""More would take memory and time, and tell nothing."""
 _DRAWS_AT_ONCE = 2_000_000
 """How many draws are held at a time: 16 MB of counts."""
 _EXPANDED_FROM = 10_000
@@ -42,19 +46,20 @@ class Intervals:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if isinstance(self.level, bool) or not isinstance(self.level, (int, float)) or not 0 < self.level < 1:
+        if isinstance(self.level, bool) or not isinstance(self.level, Real) or not 0 < self.level < 1 - 1e-13:
             raise DataError(f"level is a share between 0 and 1, as in level=0.95, got {self.level!r:.80}")
         if self.method not in get_args(Method):
             raise DataError(f'method is "bca" or "percentile", got {self.method!r:.80}')
         object.__setattr__(self, "level", float(self.level))
-        object.__setattr__(self, "n_resamples", whole_number("n_resamples", self.n_resamples, 100))
+        object.__setattr__(self, "n_resamples", whole_number("n_resamples", self.n_resamples, 100, MOST_RESAMPLES))
         object.__setattr__(self, "seed", whole_number("seed", self.seed, 0))
 
 
-def whole_number(name: str, value: object, least: int) -> int:
-    """An option that is a whole number of at least `least`; anything else is refused."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise DataError(f"{name} is a whole number of at least {least:,}, got {value!r:.80}")
+def whole_number(name: str, value: object, least: int, most: int = 2**62) -> int:
+    """An option that is a whole number from `least` to `most`; anything else is refused."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or not least <= int(value) <= most:
+        upto = "" if most == 2**62 else f" and at most {most:,}"
+        raise DataError(f"{name} is a whole number of at least {least:,}{upto}, got {value!r:.80}")
     return int(value)
 
 
@@ -113,7 +118,9 @@ def _plain(column: Array, unit: str) -> Interval | None:
     if len(column) == 1:
         return Interval(None, None, f"one {unit}")
     if not np.isfinite(column).all():
-        return Interval(None, None, "a value is infinite")
+        return Interval(None, None, "a value is not finite")
+    if not (np.abs(column) <= LARGEST).all():
+        return Interval(None, None, f"a value is beyond {LARGEST:g}")
     if (column == column[0]).all():
         return Interval(float(column[0]), float(column[0]), None)
     return None

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
 from rankframe import plots, tables
-from rankframe.errors import counted
+from rankframe.errors import DataError, counted
 from rankframe.frames.ledger import in_words
 from rankframe.plots.picture import Picture, embedded, embedding_script
 from rankframe.rendering import number
@@ -53,9 +54,12 @@ class _Page:
     def __init__(self) -> None:
         self.pictures: list[Picture] = []
 
-    def drawn(self, picture: Picture) -> str:
-        """The place where the picture will be."""
-        self.pictures.append(picture)
+    def drawn(self, draw: Callable[[], Picture]) -> str:
+        """The place where the picture will be, or why there is none."""
+        try:
+            self.pictures.append(draw())
+        except DataError as error:
+            return f"<p>No picture: {html.escape(str(error))}</p>"
         return f'<div class="wide"><div class="picture" id="{self._place(len(self.pictures))}"></div></div>'
 
     def scripts(self) -> str:
@@ -121,8 +125,8 @@ def _summary(report: Report, comparison: pl.DataFrame, page: _Page) -> _Section:
     metrics = comparison["metric"].unique(maintain_order=True).to_list()
     judged = [metric.name for metric in report.metrics if metric.name.partition("@")[0] == "judged"]
     table = tables.summary(report, comparison=comparison, metrics=[*dict.fromkeys([*metrics, *judged])])
-    picture = plots.summary(report, metrics=metrics)
-    return _Section("summary", "Summary", f'<div class="wide">{table.html()}</div>{page.drawn(picture)}')
+    picture = page.drawn(lambda: plots.summary(report, metrics=metrics))
+    return _Section("summary", "Summary", f'<div class="wide">{table.html()}</div>{picture}')
 
 
 def _comparison(comparison: pl.DataFrame) -> _Section:
@@ -149,12 +153,15 @@ def _differences(report: Report, comparison: pl.DataFrame, page: _Page) -> _Sect
     pairs = comparison.filter(metric=metric).drop_nulls("difference").sort(_size(), descending=True).head(DIFFERENCES)
     parts = []
     for run, other in pairs.select("run_id", "other").rows():
-        found = report.diff(other, run, metric=metric)
-        parts.append(page.drawn(plots.differences(found)))
+        parts.append(page.drawn(partial(_difference, report, other, run, metric)))
     left = comparison.filter(metric=metric).height - pairs.height
     if left:
         parts.append(f"<p>{counted(left, 'pair')} without a picture here, of smaller differences.</p>")
     return _Section("differences", "Query by query", "".join(parts))
+
+
+def _difference(report: Report, other: str, run: str, metric: str) -> Picture:
+    return plots.differences(report.diff(other, run, metric=metric))
 
 
 def _size() -> pl.Expr:
@@ -163,8 +170,8 @@ def _size() -> pl.Expr:
 
 def _slices(report: Report, comparison: pl.DataFrame, column: str, page: _Page, place: int) -> _Section:
     metric = comparison["metric"][0]
-    picture = plots.slices(report.by(column).filter(metric=metric))
-    return _Section(f"by-{place}", f"By {column}", page.drawn(picture))
+    picture = page.drawn(lambda: plots.slices(report.by(column).filter(metric=metric)))
+    return _Section(f"by-{place}", f"By {column}", picture)
 
 
 def _hardest(report: Report, comparison: pl.DataFrame) -> _Section:

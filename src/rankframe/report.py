@@ -13,16 +13,24 @@ from typing import Any
 import polars as pl
 
 from rankframe import gates
-from rankframe.errors import DataError, MetricError, listed, nearest
+from rankframe.errors import DataError, listed, nearest
 from rankframe.findings import changes, hardest, slice_columns, sliced
 from rankframe.frames.ledger import extended, in_words
 from rankframe.frames.metadata import with_metadata
-from rankframe.gates.labels import labelled
+from rankframe.gates.labels import labelled, meant
 from rankframe.intervals import Intervals, Method
 from rankframe.metrics.conventions import CONVENTIONS
-from rankframe.metrics.names import parse
-from rankframe.rendering import aligned, html_table, number
-from rankframe.summaries import Measured, claims_of, covered, population, summarised, with_intervals
+from rankframe.rendering import aligned, html_table
+from rankframe.summaries import (
+    Measured,
+    claims_of,
+    covered,
+    documented,
+    population,
+    summarised,
+    text_table,
+    with_intervals,
+)
 
 METADATA = "rankframe"
 FORMAT = 1
@@ -104,7 +112,7 @@ class Report:
         Args:
             level: the share of such intervals that hold the mean over all possible queries, between 0 and 1.
             method: "bca" (corrected for bias and skewness) or "percentile".
-            n_resamples: how many times the queries are drawn anew.
+            n_resamples: how many times the queries are drawn anew; from 10,000 queries on that is not needed.
             seed: of the random numbers; the same seed gives the same intervals.
 
         Raises:
@@ -127,6 +135,13 @@ class Report:
 
         Raises:
             DataError: for a column that is not there or cannot be sliced by, and for bins that mean nothing.
+
+        >>> import rankframe as rf
+        >>> runs = {"a": {"q1": {"d1": 2.0}}, "b": {"q1": {"d9": 2.0, "d1": 1.0}, "q2": {"d2": 1.0}}}
+        >>> report = rf.evaluate(runs, {"q1": {"d1": 1}, "q2": {"d2": 1}}, metrics="mrr")
+        >>> metadata = pl.DataFrame({"query_id": ["q1", "q2"], "topic": ["x", None]})
+        >>> report.join(metadata).by("topic").select("topic", "run_id", "value", "n").rows()
+        [('x', 'a', 1.0, 1), ('x', 'b', 0.5, 1), (None, 'a', 0.0, 1), (None, 'b', 1.0, 1)]
         """
         scores = sliced(self.scores, columns, {} if bins is None else bins, {metric.name for metric in self.metrics})
         by = slice_columns(columns)
@@ -148,6 +163,12 @@ class Report:
 
         Raises:
             DataError: for a metric that the report does not have.
+
+        >>> import rankframe as rf
+        >>> runs = {"a": {"q1": {"d1": 2.0}}, "b": {"q1": {"d9": 2.0, "d1": 1.0}, "q2": {"d2": 1.0}}}
+        >>> report = rf.evaluate(runs, {"q1": {"d1": 1}, "q2": {"d2": 1}}, metrics="mrr")
+        >>> report.hardest(1).select("query_id", "value", "lowest", "highest").rows()
+        [('q2', 0.5, 0.0, 1.0)]
         """
         return hardest(self.scores, self.metric(metric), self.metrics, self.key, n)
 
@@ -168,6 +189,12 @@ class Report:
 
         Raises:
             DataError: for a metric or run that the report does not have.
+
+        >>> import rankframe as rf
+        >>> runs = {"a": {"q1": {"d1": 2.0}}, "b": {"q1": {"d9": 2.0, "d1": 1.0}, "q2": {"d2": 1.0}}}
+        >>> report = rf.evaluate(runs, {"q1": {"d1": 1}, "q2": {"d2": 1}}, metrics="mrr")
+        >>> report.diff("a", "b").select("query_id", "value_a", "value_b", "difference").rows()
+        [('q2', 0.0, 1.0, 1.0), ('q1', 1.0, 0.5, -0.5)]
         """
         return changes(self.scores, (self._run(a), self._run(b)), self.metric(metric), self.metrics, self.key, n)
 
@@ -197,9 +224,9 @@ class Report:
         Raises:
             DataError: for one that the report does not have.
         """
-        found = self.metrics[0] if name is None else self._meant(name)
+        found = self.metrics[0] if name is None else self._meant(str(getattr(name, "name", name)))
         if found is None:
-            raise DataError(f"no metric {name!r} in this report: {nearest(name or '', self._labels)}")
+            raise DataError(f"no metric {name!r} in this report: {nearest(str(name), self._labels)}")
         return found
 
     @cached_property
@@ -209,22 +236,12 @@ class Report:
 
     def _meant(self, metric: str) -> Measured | None:
         """The metric that a caller means by a label, a name of another tool, or the name it was asked for."""
-        if metric in self._labels:
-            return self.metrics[self._labels.index(metric)]
-        asked = [m for m in self.metrics if metric in (m.name, m.asked)]
-        return next(iter(self._parsed(metric) or asked), None)
+        dialect = CONVENTIONS[self.options.get("convention", "documented")].dialect
+        return meant(metric, dict(zip(self._labels, self.metrics, strict=True)), dialect)
 
     def _label(self, metric: str) -> str | None:
         found = self._meant(metric)
         return None if found is None else self._labels[self.metrics.index(found)]
-
-    def _parsed(self, metric: str) -> list[Measured]:
-        """The metrics that a name of another tool stands for."""
-        try:
-            named = parse(metric, dialect=CONVENTIONS[self.options.get("convention", "documented")].dialect)
-        except MetricError:
-            return []
-        return [m for m in self.metrics if named.name in (m.name, m.asked) and named.aggregate == m.aggregate]
 
     def _run(self, run_id: str | None) -> str:
         runs = self.runs
@@ -267,20 +284,8 @@ class Report:
             DataError: for a run that the report does not have, or several runs and none named.
         """
         run = self._run(run_id)
-        summary = self._totals.filter(run_id=run)
-        metrics = dict(zip(self._labels, summary["value"], strict=True))
-        rows = self.scores.filter(pl.col("run_id") == run)
-        if self.unit == "sample":
-            coverage = dict(zip(self._labels, summary["n"], strict=True))
-            return {"metrics": metrics, "coverage": coverage, "n_samples": rows.height}
-        names = list(dict.fromkeys(metric.name for metric in self.metrics))
-        scored = rows.filter(pl.any_horizontal(pl.col(names).is_not_null()))
-        return {
-            "metrics": metrics,
-            "per_query": dict(zip(scored[self.key], scored.select(names).iter_rows(named=True), strict=True)),
-            "n_queries": scored.height,
-            "k_values": tuple(sorted({metric.cutoff for metric in self.metrics if metric.cutoff is not None})),
-        }
+        rows, totals = self.scores.filter(pl.col("run_id") == run), self._totals.filter(run_id=run)
+        return documented(rows, totals, self.metrics, self._labels, self.key)
 
     @cached_property
     def claims(self) -> pl.DataFrame:
@@ -376,13 +381,7 @@ class Report:
 
         Where a metric has a value for some of the samples only, their number stands behind it.
         """
-        by_run = {run: frame.rows(named=True) for (run,), frame in self._totals.group_by(["run_id"])}
-        cells = [[self._cell(by_run[run][i], digits) for run in self.runs] for i in range(len(self._labels))]
-        return [["metric", *self.runs], *([label, *row] for label, row in zip(self._labels, cells, strict=True))]
-
-    def _cell(self, row: Mapping[str, Any], digits: int) -> str:
-        value = number(row["value"], digits, whole=row["aggregate"] == "sum")
-        return f"{value} (n={row['n']:,})" if self.unit == "sample" and row["n_null"] else value
+        return text_table(self._totals, self._labels, self.runs, self.unit, digits)
 
     def counts(self) -> list[str]:
         """What the numbers are over, in words: scored queries or samples, and every row of the ledger."""

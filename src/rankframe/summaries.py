@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from rankframe.errors import counted
 from rankframe.intervals import Interval, Intervals, mean_intervals
 from rankframe.metrics.metric import GMEAN_FLOOR, Aggregate
+from rankframe.rendering import number
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ def summarised(scores: pl.DataFrame, metrics: Sequence[Measured], unit: str, by:
         .group_by(keys, maintain_order=True)
         .agg(
             *(AGGREGATES[a].together(pl.col(names)).name.suffix(f" {a}") for a, names in by_aggregate.items()),
-            pl.col(names).std().name.suffix(" std"),
+            pl.when(pl.col(names).std().is_finite()).then(pl.col(names).std()).name.suffix(" std"),
             pl.col(names).median().name.suffix(" median"),
             *(_counts(metric) for metric in _counted(metrics, unit)),
         )
@@ -209,6 +210,38 @@ def covered(scores: pl.DataFrame, metrics: Sequence[Measured], unit: str) -> pl.
     )
     told = counts.unpivot(names, index=["run_id", "n_expected"], variable_name="metric", value_name="n")
     return told.select("run_id", "metric", "n", "n_expected")
+
+
+def text_table(
+    totals: pl.DataFrame, labels: Sequence[str], runs: Sequence[str], unit: str, digits: int
+) -> list[list[str]]:
+    """The rows that `Report.table` describes."""
+
+    def cell(row: Mapping[str, Any]) -> str:
+        value = number(row["value"], digits, whole=row["aggregate"] == "sum")
+        return f"{value} (n={row['n']:,})" if unit == "sample" and row["n_null"] else value
+
+    by_run = {run: frame.rows(named=True) for (run,), frame in totals.group_by(["run_id"])}
+    rows = ([label, *(cell(by_run[run][i]) for run in runs)] for i, label in enumerate(labels))
+    return [["metric", *runs], *rows]
+
+
+def documented(
+    scores: pl.DataFrame, totals: pl.DataFrame, metrics: Sequence[Measured], labels: Sequence[str], key: str
+) -> dict[str, Any]:
+    """One run as the dictionary that `Report.to_dict` describes."""
+    values = dict(zip(labels, totals["value"], strict=True))
+    if key == "sample_id":
+        coverage = dict(zip(labels, totals["n"], strict=True))
+        return {"metrics": values, "coverage": coverage, "n_samples": scores.height}
+    names = list(dict.fromkeys(metric.name for metric in metrics))
+    scored = scores.filter(pl.any_horizontal(pl.col(names).is_not_null()))
+    return {
+        "metrics": values,
+        "per_query": dict(zip(scored[key], scored.select(names).iter_rows(named=True), strict=True)),
+        "n_queries": scored.height,
+        "k_values": tuple(sorted({metric.cutoff for metric in metrics if metric.cutoff is not None})),
+    }
 
 
 CLAIM = pl.Struct(

@@ -525,8 +525,8 @@ def test_metrics_are_those_of_the_report() -> None:
         ({"alpha": "0.05"}, r"^alpha is a share between 0 and 1, got '0\.05'$"),
         ({"power": 1.0}, r"^power is a share between 0 and 1, got 1\.0$"),
         ({"power": 80}, r"^power is a share between 0 and 1, got 80$"),
-        ({"n_resamples": 99}, r"^n_resamples is a whole number of at least 100, got 99$"),
-        ({"n_resamples": 1e4}, r"^n_resamples is a whole number of at least 100, got 10000\.0$"),
+        ({"n_resamples": 99}, r"^n_resamples is a whole number of at least 100 and at most 1,000,000, got 99$"),
+        ({"n_resamples": 1e4}, r"^n_resamples is a whole number of at least 100 and at most 1,000,000, got 10000\.0$"),
         ({"seed": -1}, r"^seed is a whole number of at least 0, got -1$"),
         ({"seed": None}, r"^seed is a whole number of at least 0, got None$"),
     ],
@@ -555,3 +555,28 @@ def test_the_report_is_not_changed() -> None:
 def test_a_saved_report_compares_alike(tmp_path: Any) -> None:
     evaluated().write_parquet(tmp_path / "report.parquet")
     assert_frame_equal(rf.compare(rf.read_report(tmp_path / "report.parquet")), rf.compare(evaluated()))
+
+
+def test_what_is_no_name_is_refused_as_one() -> None:
+    for options in ({"metrics": 3}, {"metrics": [3]}):
+        with pytest.raises(rf.DataError, match=r"^no metric 3 in this report: Valid: "):
+            rf.compare(evaluated(), **options)
+    for baseline in (3, [["a"]]):
+        with pytest.raises(rf.DataError, match=r"to be the baseline: Valid: a, b, c$"):
+            rf.compare(evaluated(), baseline=baseline)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_values_beyond_all_measure_give_a_reason(test: Test) -> None:
+    found = row(
+        report_of({"a": {"q1": 1e200, "q2": 3e200, "q3": 0.0}, "b": {"q1": 0.0, "q2": 1.0, "q3": 2.0}}), test=test
+    )
+    assert (found["p"], found["ci_low"], found["detectable"]) == (None, None, None)
+    assert found["reason"] == "a difference is infinite or beyond 1e+150"
+
+
+def test_all_ways_to_set_the_signs_are_gone_through_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    report = report_of({"a": {f"q{i}": i / 10 for i in range(10)}, "b": {f"q{i}": (i * 7 % 10) / 9 for i in range(10)}})
+    whole = row(report)["p"]
+    monkeypatch.setattr("rankframe.comparison.paired._SIGNS_AT_ONCE", 70)
+    assert row(report)["p"] == whole

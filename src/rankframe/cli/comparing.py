@@ -80,6 +80,8 @@ def compare(
 
     slices = [_slice(text) for text in by or []]
     refuse_writing_over("--html", html, [*runs, qrels, queries, *(path for path, _ in slices)])
+    if html is not None and html.suffix.lower() not in {".html", ".htm"}:
+        raise RankframeError(f"--html {html}: a page is written to a file that ends in .html")
     asked = None if metrics is None else split_names(metrics)
     if qrels is None:
         report, compared = _saved(runs, asked)
@@ -143,7 +145,7 @@ def _scored(
     from rankframe.metrics.names import DEFAULT, resolve
     from rankframe.scoring import evaluate
 
-    asked = metrics or DEFAULT
+    asked = DEFAULT if metrics is None else metrics
     cutoffs = {metric.cutoff for metric in resolve(asked, dialect=CONVENTIONS[convention].dialect)}
     judged = [f"judged@{cutoff}" for cutoff in sorted(cutoff for cutoff in cutoffs if cutoff is not None)]
     named = [*asked, *(name for name in judged if name not in asked)]
@@ -171,7 +173,13 @@ def _with_slices(report: Report, slices: Sequence[tuple[Path | None, str]]) -> R
         texts = [
             name for name in ("text",) if name in metadata.columns and name not in [*columns, *report.scores.columns]
         ]
-        report = report.join(metadata.select("query_id", *columns, *texts))
+        taken = [column for column in columns if column in report.scores.columns and column != "query_id"]
+        if taken:
+            raise RankframeError(
+                f"--by {path}: {listed(taken)} is in the report already; leave the file out, or rename it"
+            )
+        kept = dict.fromkeys(["query_id", *columns, *texts])
+        report = report.join(metadata.select(list(kept)))
     return report
 
 

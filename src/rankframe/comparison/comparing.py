@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import combinations
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import polars as pl
@@ -14,7 +15,7 @@ from rankframe.comparison.corrections import Correction, check_correction, corre
 from rankframe.comparison.paired import Draws, Test, check_test, has_spread, p_values
 from rankframe.errors import DataError, listed, nearest
 from rankframe.findings import difference, judged_share
-from rankframe.intervals import Interval, mean_intervals, whole_number
+from rankframe.intervals import LARGEST, MOST_RESAMPLES, Interval, mean_intervals, whole_number
 from rankframe.report import Report
 from rankframe.summaries import Measured
 
@@ -138,7 +139,7 @@ def compare(
     test = _SPELLED.get(test, test)
     _check(test, correction, family, alpha, power)
     scipy_module("scipy.stats")
-    draws = Draws(whole_number("n_resamples", n_resamples, 100), whole_number("seed", seed, 0))
+    draws = Draws(whole_number("n_resamples", n_resamples, 100, MOST_RESAMPLES), whole_number("seed", seed, 0))
     pairs = _pairs(report.runs, baseline)
     rows = [
         row
@@ -163,7 +164,7 @@ def _check(test: object, correction: object, family: object, alpha: float, power
     if family not in get_args(Family):
         raise DataError(f'family is "metric" (all pairs of a metric) or "table" (all rows), got {family!r:.80}')
     for name, share in (("alpha", alpha), ("power", power)):
-        if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 < share < 1:
+        if isinstance(share, bool) or not isinstance(share, Real) or not 1e-9 < share < 1 - 1e-9:
             raise DataError(f"{name} is a share between 0 and 1, got {share!r:.80}")
 
 
@@ -176,10 +177,11 @@ def _pairs(runs: Sequence[str], baseline: str | Sequence[str] | None) -> list[tu
         )
     if baseline is None:
         return list(combinations(runs, 2))
-    baselines = [baseline] if isinstance(baseline, str) else list(dict.fromkeys(baseline))
-    for name in baselines:
+    named = [baseline] if isinstance(baseline, str) or not isinstance(baseline, Iterable) else list(baseline)
+    for name in named:
         if name not in runs:
             raise DataError(f"no run {name!r:.80} to be the baseline: {nearest(str(name), runs)}")
+    baselines = list(dict.fromkeys(named))
     others = [run for run in runs if run not in baselines]
     if not others or not baselines:
         raise DataError("every run is a baseline, or none is; leave baseline= out to compare all pairs")
@@ -188,7 +190,7 @@ def _pairs(runs: Sequence[str], baseline: str | Sequence[str] | None) -> list[tu
 
 def _metrics(report: Report, metrics: str | Sequence[str] | None) -> list[Measured]:
     """The metrics to compare, each column once: a metric's pairs are the same however it is put together."""
-    if isinstance(metrics, str):
+    if metrics is not None and (isinstance(metrics, str) or not isinstance(metrics, Iterable)):
         metrics = [metrics]
     if metrics is None:
         asked = [metric for metric in report.metrics if metric.name.partition("@")[0] not in _NEITHER] or report.metrics
@@ -318,8 +320,8 @@ def _doubts(column: Array, p: float | None, test: Test, unit: str) -> dict[str, 
         reasons = [f"one {unit}"]
     elif ties == n:
         reasons = ["no difference"]
-    elif not all(map(math.isfinite, column)):
-        no_spread, reasons = False, ["a difference is infinite"]
+    elif not (abs(column) <= LARGEST).all():
+        no_spread, reasons = False, [f"a difference is infinite or beyond {LARGEST:g}"]
     else:
         undefined = f", for which {test} is not defined" if p is None else ""
         reasons = [f"all differences are equal{undefined}"] if no_spread else [f"few {units}"] if few else []

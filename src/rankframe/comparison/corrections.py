@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 from rankframe.errors import DataError, ExtraError, nearest
@@ -83,6 +84,8 @@ def corrected(
     check_correction(method)
     if isinstance(p_values, Mapping):
         return dict(zip(p_values, corrected(list(p_values.values()), method), strict=True))
+    if isinstance(p_values, (str, bytes)) or not isinstance(p_values, Iterable):
+        raise DataError(f"corrected() takes the p values of all tests, in a list or by name, got {p_values!r:.80}")
     values = [None if p is None else _share(p) for p in p_values]
     tested = np.array([p for p in values if p is not None])
     order = np.argsort(tested, kind="stable")
@@ -111,6 +114,6 @@ def scipy_module(name: str) -> Any:
 
 
 def _share(p: object) -> float:
-    if not isinstance(p, (int, float)) or not 0 <= p <= 1:  # NaN too
+    if not isinstance(p, Real) or not 0 <= float(p) <= 1:  # NaN too
         raise DataError(f"a p value is a number between 0 and 1, or None where there was no test, got {p!r:.80}")
     return float(p)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from rankframe.errors import DataError, nearest
-from rankframe.intervals import Intervals, resampled_means
+from rankframe.intervals import LARGEST, Intervals, resampled_means
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,7 +53,7 @@ def p_values(differences: Array, test: Test, draws: Draws) -> list[float | None]
     check_test(test)
     there = ~np.isnan(differences)
     filled = np.where(there, differences, 0.0)
-    testable = (there.sum(axis=0) >= 2) & np.isfinite(filled).all(axis=0)
+    testable = (there.sum(axis=0) >= 2) & (np.abs(filled) <= LARGEST).all(axis=0)
     equal = ~(filled != 0).any(axis=0)
     asked = np.flatnonzero(testable & ~equal)
     found: list[float | None] = [1.0 if same and can else None for same, can in zip(equal, testable, strict=True)]
@@ -88,8 +88,13 @@ def _all_signs(differences: Array) -> float:
     import numpy as np
 
     turned = differences[(differences != 0) & ~np.isnan(differences)]
-    ways = np.arange(2 ** len(turned))[:, None] >> np.arange(len(turned)) & 1
-    return float(_as_far(ways.astype(np.float64), turned[:, None])[0] / len(ways))
+    n, number = len(turned), 2 ** len(turned)
+    step = max(1, _SIGNS_AT_ONCE // max(n, 1))
+    count = 0
+    for start in range(0, number, step):
+        ways = np.arange(start, min(start + step, number))[:, None] >> np.arange(n) & 1
+        count += int(_as_far(ways.astype(np.float64), turned[:, None])[0])
+    return float(count / number)
 
 
 def _drawn_signs(differences: Array, draws: Draws) -> Array:
@@ -200,9 +205,9 @@ def _sign(differences: Array) -> float:
 
 
 def has_spread(differences: Array) -> bool:
-    """Whether differences differ from each other by more than rounding; infinite ones have no spread to speak of."""
+    """Whether differences differ from each other by more than rounding, and not beyond all measure."""
     low, high = float(differences.min()), float(differences.max())
-    return math.isfinite(high - low) and high - low > _ROUNDING * max(abs(low), abs(high), 1.0)
+    return -LARGEST <= low <= high <= LARGEST and high - low > _ROUNDING * max(abs(low), abs(high), 1.0)
 
 
 _TESTS: dict[str, Callable[[Array, Draws], Sequence[float | None]]] = {

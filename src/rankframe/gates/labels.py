@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Mapping
 
 from rankframe.errors import MetricError
 from rankframe.metrics.names import parse
+from rankframe.summaries import Measured
 
 Find = Callable[[str], str | None]
 """Gives the label of a metric for what a caller calls it."""
@@ -39,6 +40,19 @@ def labelled(pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
             usual = "sum" if (name, "sum") in there and (name, "mean") not in there else "mean"
         labels[name, aggregate] = name if aggregate == usual else f"{name} ({aggregate})"
     return labels
+
+
+def meant(name: str, metrics: Mapping[str, Measured], dialect: str | None) -> Measured | None:
+    """The metric, of these by label, that a label, a name of another tool, or the name it was asked for means."""
+    if name in metrics:
+        return metrics[name]
+    try:
+        metric = parse(name, dialect=dialect)
+    except MetricError:
+        named = []
+    else:
+        named = [m for m in metrics.values() if metric.name in (m.name, m.asked) and metric.aggregate == m.aggregate]
+    return next(iter([*named, *(m for m in metrics.values() if name in (m.name, m.asked))]), None)
 
 
 def found(name: str, labels: Container[str], find: Find) -> str | None:
