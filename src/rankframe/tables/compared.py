@@ -7,37 +7,15 @@ from typing import Any
 
 import polars as pl
 
+from rankframe.comparison.comparing import COMPARISON
 from rankframe.intervals import whole_number
 from rankframe.tables.cells import Cell, Column, Grid, interval, shown, taken
 from rankframe.tables.marks import letter, tested
 from rankframe.tables.table import Table
 
-_COMPARISON = pl.Schema(
-    {
-        "metric": pl.String,
-        "run_id": pl.String,
-        "other": pl.String,
-        "difference": pl.Float64,
-        "ci_low": pl.Float64,
-        "ci_high": pl.Float64,
-        "relative": pl.Float64,
-        "wins": pl.Int64,
-        "ties": pl.Int64,
-        "losses": pl.Int64,
-        "n": pl.Int64,
-        "n_unpaired": pl.Int64,
-        "effect_size": pl.Float64,
-        "p": pl.Float64,
-        "p_corrected": pl.Float64,
-        "significant": pl.Boolean,
-        "few_queries": pl.Boolean,
-        "no_spread": pl.Boolean,
-        "many_ties": pl.Boolean,
-        "test": pl.String,
-        "correction": pl.String,
-        "reason": pl.String,
-    }
-)
+_UNSHOWN = ("value", "other_value", "n_missing", "detectable", "judged", "other_judged", "alpha", "level")
+_COMPARISON = pl.Schema({name: dtype for name, dtype in COMPARISON.items() if name not in _UNSHOWN})
+"""What the table needs of a comparison."""
 
 
 def comparisons(frame: pl.DataFrame, *, digits: int = 4, caption: str = "Comparison") -> Table:
