@@ -29,7 +29,7 @@ def sliced(
     """
     _check_names(scores, columns, bins, metrics)
     slices = [
-        _slices(scores[name], bins.get(name)).alias(column)
+        _slices(name, scores[name].alias(column), bins.get(name)).alias(column)
         for name, column in zip(columns, slice_columns(columns), strict=True)
     ]
     return scores.with_columns(slices).sort(slice_columns(columns), nulls_last=True, maintain_order=True)
@@ -67,25 +67,23 @@ def _check_names(
         raise DataError(f"bins= names {listed(unused)}, which by() was not asked for")
 
 
-def _slices(values: pl.Series, bins: Bins | None) -> pl.Series:
+def _slices(name: str, values: pl.Series, bins: Bins | None) -> pl.Series:
     """The slice of every row, null where there is none."""
     if values.dtype.is_nested() or values.dtype == pl.Object:
-        raise DataError(
-            f"{values.name!r} is {values.dtype}, which makes no slices; join a column of one value for each query"
-        )
+        raise DataError(f"{name!r} is {values.dtype}, which makes no slices; join a column of one value for each query")
     if values.dtype.is_float():
         values = values.fill_nan(None)
     if bins is None:
         return values
     if not values.dtype.is_numeric():
-        raise DataError(f"bins= is for numbers, and {values.name!r} is {values.dtype}; leave it out of bins=")
-    return _binned(values, _edges(values, bins))
+        raise DataError(f"bins= is for numbers, and {name!r} is {values.dtype}; leave it out of bins=")
+    return _binned(values, _edges(name, values, bins))
 
 
-def _edges(values: pl.Series, bins: Bins) -> list[float]:
+def _edges(name: str, values: pl.Series, bins: Bins) -> list[float]:
     """Where one slice ends and the next begins, ascending."""
     if isinstance(bins, Real):
-        number = whole_number(f"bins of {values.name!r}", bins, 2)
+        number = whole_number(f"bins of {name!r}", bins, 2)
         there = values.drop_nulls().sort()
         if number >= len(there):  # each value is a slice
             distinct = [float(edge) for edge in there.unique().sort()]
@@ -95,7 +93,7 @@ def _edges(values: pl.Series, bins: Bins) -> list[float]:
     numbers = all(isinstance(edge, Real) and not isinstance(edge, bool) and math.isfinite(edge) for edge in edges)
     if not edges or not numbers or any(low >= high for low, high in itertools.pairwise(edges)):
         raise DataError(
-            f'bins of {values.name!r} are a number of slices or ascending edges, as in bins={{"{values.name}": '
+            f'bins of {name!r} are a number of slices or ascending edges, as in bins={{"{name}": '
             f"[10, 20]}}, got {bins!r:.80}"
         )
     return [float(edge) for edge in edges]
@@ -104,13 +102,13 @@ def _edges(values: pl.Series, bins: Bins) -> list[float]:
 def _binned(values: pl.Series, edges: Sequence[float]) -> pl.Series:
     """Which slice a number is in; one on an edge is in the slice below it."""
     if not edges:  # no value at all
-        return pl.Series(values.name, [None] * len(values), dtype=pl.Enum([]))
+        return pl.Series([None] * len(values), dtype=pl.Enum([]))
     told = [f"{edge:.0f}" if edge.is_integer() and abs(edge) < 1e15 else repr(edge) for edge in edges]
     names = [f"<= {told[0]}", *(f"> {low} to {high}" for low, high in itertools.pairwise(told)), f"> {told[-1]}"]
     numbers = values.cast(pl.Float64)
     places = pl.Series(edges, dtype=pl.Float64).search_sorted(numbers, side="left")
-    slices = pl.Series(values.name, names, dtype=pl.Enum(names)).gather(places)
-    return slices.zip_with(numbers.is_not_null(), pl.Series(values.name, [None], dtype=slices.dtype))
+    slices = pl.Series(names, dtype=pl.Enum(names)).gather(places)
+    return slices.zip_with(numbers.is_not_null(), pl.Series([None], dtype=slices.dtype))
 
 
 def hardest(

@@ -10,7 +10,19 @@ import polars as pl
 from rankframe.errors import counted
 from rankframe.plots.picture import Picture, altair
 from rankframe.plots.prepared import difference_rows
-from rankframe.plots.style import BLUE, GRID, ORANGE, VALUE, drawing_of, safe_names, styled, tip
+from rankframe.plots.style import (
+    BLUE,
+    GRID,
+    ORANGE,
+    VALUE,
+    drawable,
+    drawing_of,
+    on_axis,
+    safe_names,
+    styled,
+    tip,
+    visible,
+)
 from rankframe.plots.words import headline, in_words, plural
 
 NAMED = 100
@@ -41,18 +53,20 @@ def differences(diff: pl.DataFrame | pl.LazyFrame, *, a: str | None = None, b: s
     """
     alt = altair()
     rows, notes = difference_rows(diff)
-    a, b = _called(rows, "a", a), _called(rows, "b", b)
+    drawn = drawable(rows)
+    a, b = visible(_called(rows, "a", a)), visible(_called(rows, "b", b))
     key = rows.columns[1]
-    noun, measure = key.removesuffix("_id"), in_words(rows["metric"][0])
-    bars, width = _bars(rows, key, noun)
+    noun, measure = key.removesuffix("_id"), in_words(drawn["metric"][0])
+    bars, width = _bars(drawn, key, noun)
     told_by = {"better": f"{b} is better", "worse": f"{a} is better"}
     zero = alt.condition("datum.value === 0", alt.value("#555555"), alt.value(GRID))
-    y = alt.Y(
-        field="difference",
+    y = on_axis(
+        alt.Y,
+        "difference",
+        f"{measure}: {b} minus {a}",
         type="quantitative",
-        title=f"{measure}: {b} minus {a}",
         scale=alt.Scale(zero=True),
-        axis=alt.Axis(tickCount=7, gridColor=zero),
+        axis={"tickCount": 7, "gridColor": zero},
     )
     colour = alt.Color(
         field="outcome",

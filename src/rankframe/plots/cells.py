@@ -12,7 +12,7 @@ import polars as pl
 from rankframe.plots.picture import Picture, altair
 from rankframe.plots.prepared import short, slice_rows
 from rankframe.plots.samples import Edges, Grid, grid
-from rankframe.plots.style import COUNT, GREY, VALUE, drawing_of, runs_of, styled, tip
+from rankframe.plots.style import COUNT, GREY, VALUE, drawable, drawing_of, on_axis, runs_of, styled, tip, visible
 from rankframe.plots.words import headline, in_words, plural, together, unit_of
 from rankframe.report import Report
 
@@ -40,15 +40,16 @@ def slices(by: pl.DataFrame | pl.LazyFrame, *, metric: str | None = None, few: i
     alt = altair()
     rows, notes, names = slice_rows(by, metric, few)
     name, aggregate = rows["metric"][0], rows["aggregate"][0]
-    measure = together(name, aggregate)
+    measure = visible(together(name, aggregate))
+    drawn = drawable(rows)
     if len(names) == 1:
-        chart, width = _heat_map(rows, "run_id", None, names[0], measure), 90 * rows["run_id"].n_unique()
+        chart, width = _heat_map(drawn, "run_id", None, names[0], measure), 90 * rows["run_id"].n_unique()
     else:
         panels = [
-            _heat_map(rows.filter(pl.col("run_id") == run), "slice_2", names[1], names[0], measure, rows).properties(
+            _heat_map(drawn.filter(pl.col("run_id") == run), "slice_2", names[1], names[0], measure, drawn).properties(
                 title=alt.TitleParams(run, fontSize=13, anchor="middle")
             )
-            for run in runs_of(rows)
+            for run in runs_of(drawn)
         ]
         chart, width = alt.concat(*panels, columns=min(3, len(panels)), spacing=24), 200 * min(3, len(panels)) + 200
     title = f"{headline(measure)} by {' and '.join(names)}"
@@ -69,19 +70,18 @@ def _heat_map(
     columns = runs_of(whole) if across == "run_id" else whole[across].unique(maintain_order=True).to_list()
     lines = whole["slice"].unique(maintain_order=True).to_list()
     low, high = _extent(whole["value"])
-    axis = alt.Axis(labelAngle=-35 if max(map(len, columns)) > 9 else 0, domain=False, ticks=False, orient="top")
+    bare = {"domain": False, "ticks": False}
+    above = {**bare, "labelAngle": -35 if max(map(len, columns)) > 9 else 0, "orient": "top"}
+    aside = {**bare, "titleAnchor": "middle", "titlePadding": 14}
+    across_scale, down_scale = alt.Scale(domain=columns), alt.Scale(domain=lines)
+    x = (
+        alt.X(field=across, type="nominal", title=None, scale=across_scale, sort=columns, axis=alt.Axis(**above))
+        if across_title is None
+        else on_axis(alt.X, across, across_title, type="nominal", scale=across_scale, sort=columns, axis=above)
+    )
     base = drawing_of(rows).encode(
-        x=alt.X(
-            field=across, type="nominal", title=across_title, scale=alt.Scale(domain=columns), sort=columns, axis=axis
-        ),
-        y=alt.Y(
-            field="slice",
-            type="nominal",
-            title=down_title,
-            scale=alt.Scale(domain=lines),
-            sort=lines,
-            axis=alt.Axis(domain=False, ticks=False),
-        ),
+        x=x,
+        y=on_axis(alt.Y, "slice", down_title, type="nominal", scale=down_scale, sort=lines, axis=aside),
         tooltip=[
             tip("slice", down_title),
             *([tip("slice_2", across_title)] if across_title is not None else []),
@@ -97,7 +97,9 @@ def _heat_map(
         field="value",
         type="quantitative",
         scale=alt.Scale(scheme="viridis", domain=[low, high]),
-        legend=alt.Legend(
+        legend=None
+        if whole["value"].drop_nulls().n_unique() == 1  # a bar of one value would show others
+        else alt.Legend(
             title=measure,
             titleOrient="right",
             gradientLength=160,
@@ -156,9 +158,10 @@ def end_to_end(
     """
     alt = altair()
     found = grid(scores, retrieval, generation, bins, failing)
+    drawn = found._replace(frame=drawable(found.frame))
     top = max(float(found.frame["share"].max()), 1e-9)  # type: ignore[arg-type]  # of a column of numbers
-    titles = (in_words(retrieval), in_words(generation))
-    panels = [_quadrants(found, run, titles, top, plural(found.unit)) for run in runs_of(found.frame)]
+    titles = (visible(in_words(retrieval)), visible(in_words(generation)))
+    panels = [_quadrants(drawn, run, titles, top, plural(found.unit)) for run in runs_of(drawn.frame)]
     columns = min(2 if len(panels) <= 4 else 3, len(panels))
     lines = [f"{name} below {line:g}" for name, line in zip(titles, found.failing, strict=True)]
     told = [f"number and share of {plural(found.unit)}; failed means {lines[0]}, or {lines[1]}", *found.notes]
@@ -191,9 +194,9 @@ def _quadrants(found: Grid, run: str, titles: tuple[str, str], top: float, noun:
     base = drawing_of(drawn)
     there = base.transform_filter(_ANY)
     cells = base.mark_rect(stroke="white", strokeWidth=2).encode(
-        x=alt.X(field="generation", **x),
+        x=on_axis(alt.X, "generation", **x),
         x2=alt.X2(field="right"),
-        y=alt.Y(field="retrieval", **y),
+        y=on_axis(alt.Y, "retrieval", **y),
         y2=alt.Y2(field="upper"),
         color=alt.Color(
             field="share",
@@ -211,7 +214,7 @@ def _quadrants(found: Grid, run: str, titles: tuple[str, str], top: float, noun:
         ],
     )
     ink = alt.condition(f"datum.share < {0.6 * top!r}", alt.value("white"), alt.value("black"))
-    middle = {"x": alt.X(field="x", **x), "y": alt.Y(field="y", **y), "color": ink}
+    middle = {"x": on_axis(alt.X, "x", **x), "y": on_axis(alt.Y, "y", **y), "color": ink}
     return alt.layer(
         cells.encode(color=alt.value("#eeeeee")),
         cells.transform_filter(_ANY),
@@ -228,12 +231,11 @@ def _quadrants(found: Grid, run: str, titles: tuple[str, str], top: float, noun:
     )
 
 
-def _edge_axis(edges: Edges) -> Any:
+def _edge_axis(edges: Edges) -> dict[str, Any]:
     """An axis of edges at even distances."""
     told = json.dumps(["" if math.isinf(edge) else f"{edge:g}" for edge in edges])
-    return altair().Axis(
-        values=list(range(len(edges))), labelExpr=f"{told}[datum.value]", grid=False, domain=False, ticks=False
-    )
+    bare = {"grid": False, "domain": False, "ticks": False}
+    return {"values": list(range(len(edges))), "labelExpr": f"{told}[datum.value]", **bare}
 
 
 def _lines(found: Grid, x: dict[str, Any], y: dict[str, Any]) -> list[Any]:
@@ -248,7 +250,7 @@ def _lines(found: Grid, x: dict[str, Any], y: dict[str, Any]) -> list[Any]:
     return [
         drawing_of(ends)
         .mark_rule(strokeWidth=4, color="black")
-        .encode(x=alt.X(field="x", **x), x2=alt.X2(field="x2"), y=alt.Y(field="y", **y), y2=alt.Y2(field="y2"))
+        .encode(x=on_axis(alt.X, "x", **x), x2=alt.X2(field="x2"), y=on_axis(alt.Y, "y", **y), y2=alt.Y2(field="y2"))
     ]
 
 
@@ -279,7 +281,7 @@ def _names(found: Grid, rows: pl.DataFrame, x: dict[str, Any], y: dict[str, Any]
             "number": [f"{sums[name][0]:,} ({sums[name][1]:.0%})" for name in places],
         }
     )
-    at = {"x": alt.X(field="x", **x), "y": alt.Y(field="y", **y)}
+    at = {"x": on_axis(alt.X, "x", **x), "y": on_axis(alt.Y, "y", **y)}
     return [
         drawing_of(told)
         .mark_text(fontSize=12, fontWeight="bold", dy=-8)

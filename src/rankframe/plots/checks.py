@@ -64,17 +64,25 @@ def taken(frame: object, columns: dict[str, str], needed_by: str, given_by: str)
             raise DataError(f"{takes}; its column {name!r} should be {kind} and is {dtype}")
         if name in _NAMES and frame[name].null_count():
             raise DataError(f"{takes}; its column {name!r} is null in {counted(frame[name].null_count(), 'row')}")
-    return frame.with_columns(_as(kind, name) for name, kind in columns.items())
+    return frame.with_columns(_as(kind, frame[name]) for name, kind in columns.items())
 
 
-def _as(kind: str, name: str) -> pl.Expr:
-    return finite(name) if kind == NUMBERS else pl.col(name).cast(pl.String if kind == TEXTS else pl.Int64)
+def _as(kind: str, column: pl.Series) -> pl.Series:
+    return finite(column) if kind == NUMBERS else column.cast(pl.String if kind == TEXTS else pl.Int64)
 
 
-def finite(name: str) -> pl.Expr:
-    """A column of numbers as Float64, null where it is NaN or infinite, since neither has a place on an axis."""
-    number = pl.col(name).cast(pl.Float64)
-    return pl.when(number.is_finite()).then(number).alias(name)
+def finite(column: pl.Series) -> pl.Series:
+    """Numbers as Float64, null where they are NaN or infinite, since neither has a place on an axis."""
+    number = column.cast(pl.Float64)
+    return number.set(~number.is_finite(), None)
+
+
+def as_text(values: pl.Series) -> pl.Series:
+    """Values as text, also of kinds that Polars does not cast to it, as durations."""
+    try:
+        return values.cast(pl.String)
+    except pl.exceptions.PolarsError:
+        return pl.Series(values.name, [None if value is None else str(value) for value in values], dtype=pl.String)
 
 
 def known(name: object, there: Iterable[str], what: str) -> str:
@@ -95,7 +103,8 @@ def one_row_each(frame: pl.DataFrame, key: Collection[str], hint: str) -> None:
     Raises:
         DataError: with the number of such keys and an example.
     """
-    several = frame.group_by(key, maintain_order=True).len().filter(pl.col("len") > 1)
+    places = pl.DataFrame([frame[name].alias(f"key_{i}") for i, name in enumerate(key)])  # no name is a pattern
+    several = places.group_by(places.columns, maintain_order=True).len().filter(pl.col("len") > 1)
     if several.height:
         first = ", ".join(f"{name} {value!r}" for name, value in zip(key, several.row(0), strict=False))
         raise DataError(

@@ -9,7 +9,20 @@ import polars as pl
 
 from rankframe.plots.picture import Picture, altair
 from rankframe.plots.prepared import cutoff_rows, interval_rows, recall_rows, without_interval
-from rankframe.plots.style import BLUE, COLOURS, COUNT, VALUE, by_run, dashed, drawing_of, runs_of, styled, tip
+from rankframe.plots.style import (
+    BLUE,
+    COLOURS,
+    COUNT,
+    VALUE,
+    by_run,
+    dashed,
+    drawable,
+    drawing_of,
+    on_axis,
+    runs_of,
+    styled,
+    tip,
+)
 from rankframe.plots.words import headline, plural, together, unit_of
 from rankframe.report import Report
 
@@ -37,9 +50,10 @@ def summary(frame: Report | pl.DataFrame | pl.LazyFrame, *, metrics: str | Seque
     """
     alt = altair()
     rows, notes = interval_rows(frame, metrics)
-    runs = runs_of(rows)
+    drawn = drawable(rows)
+    runs = runs_of(drawn)
     colours = dict(zip(runs, COLOURS, strict=False)) if len(runs) <= len(COLOURS) else {}
-    panels = [_panel(panel, colours) for panel in rows.partition_by("metric", "aggregate", maintain_order=True)]
+    panels = [_panel(panel, colours) for panel in drawn.partition_by("metric", "aggregate", maintain_order=True)]
     columns = len(panels) if len(panels) < 4 else 2 if len(panels) == 4 else 3
     level = f"{100 * frame.intervals.level:g} % " if isinstance(frame, Report) else ""
     told = [f"points are values, lines their {level}intervals; the highest value stands on top", *notes]
@@ -52,7 +66,7 @@ def _panel(rows: pl.DataFrame, colours: dict[str, str]) -> Any:
     alt = altair()
     measure, order = rows["measure"][0], rows["run_id"].to_list()
     scale = alt.Scale(zero=False, nice=True, padding=12)
-    axis = alt.Axis(tickCount=5)
+    axis = {"tickCount": 5}
     encodings: dict[str, Any] = {
         "y": alt.Y(field="run_id", type="nominal", sort=order, title=None, scale=alt.Scale(domain=order)),
         "tooltip": _tips(rows, tip("run_id", "run")),
@@ -63,11 +77,11 @@ def _panel(rows: pl.DataFrame, colours: dict[str, str]) -> Any:
     mark = {} if colours else {"color": BLUE}
     point = drawing_of(rows).mark_point(filled=True, size=80, opacity=1, **mark)
     layers = [
-        point.encode(x=alt.X(field="value", type="quantitative", title=measure, scale=scale, axis=axis), **encodings)
+        point.encode(x=on_axis(alt.X, "value", measure, type="quantitative", scale=scale, axis=axis), **encodings)
     ]
     sure = rows.drop_nulls(["value", "ci_low", "ci_high"])
     if sure.height:
-        low = alt.X(field="ci_low", type="quantitative", title=measure, scale=scale, axis=axis)
+        low = on_axis(alt.X, "ci_low", measure, type="quantitative", scale=scale, axis=axis)
         line = drawing_of(sure).mark_rule(strokeWidth=2.5, opacity=0.75, **mark)
         layers.insert(0, line.encode(x=low, x2=alt.X2(field="ci_high"), **encodings))
     return alt.layer(*layers).properties(width=320, height=alt.Step(24))
@@ -107,6 +121,7 @@ def cutoffs(summary: Report | pl.DataFrame | pl.LazyFrame, *, metric: str = "ndc
     """
     alt = altair()
     rows, notes = cutoff_rows(summary, metric)
+    drawn = drawable(rows)
     ticks = rows["cutoff"].unique().sort().to_list()
     x = alt.X(
         field="cutoff",
@@ -115,10 +130,10 @@ def cutoffs(summary: Report | pl.DataFrame | pl.LazyFrame, *, metric: str = "ndc
         scale=alt.Scale(type="log", domain=[ticks[0], ticks[-1]], nice=False, padding=8),
         axis=alt.Axis(values=ticks, format=COUNT, grid=False, labelOverlap=True),
     )
-    measure = together(rows["metric"][0], rows["aggregate"][0], level=False)
-    y = alt.Y(field="value", type="quantitative", title=measure, scale=alt.Scale(zero=False))
-    bands = _bands(rows, x, measure)
-    layers = [*bands, *_curves(rows, x, y, tip("cutoff", "cutoff", number=COUNT))]
+    measure = together(drawn["metric"][0], rows["aggregate"][0], level=False)
+    y = on_axis(alt.Y, "value", measure, type="quantitative", scale=alt.Scale(zero=False))
+    bands = _bands(drawn, x, measure)
+    layers = [*bands, *_curves(drawn, x, y, tip("cutoff", "cutoff", number=COUNT))]
     told = [
         f"over {_over(rows)}" + ("; bands are intervals" if bands else ""),
         *notes,
@@ -146,11 +161,12 @@ def precision_recall(summary: Report | pl.DataFrame | pl.LazyFrame, *, metric: s
     """
     alt = altair()
     rows, notes = recall_rows(summary, metric)
+    drawn = drawable(rows)
     unit = alt.Scale(domain=[0, 1])
     x = alt.X(field="recall", type="quantitative", title="recall", scale=unit, axis=alt.Axis(tickCount=5))
-    measure = together(rows["metric"][0], rows["aggregate"][0], level=False)
-    y = alt.Y(field="value", type="quantitative", title=measure, scale=unit, axis=alt.Axis(tickCount=5))
-    layers = _curves(rows, x, y, tip("recall", "recall", number=VALUE))
+    measure = together(drawn["metric"][0], rows["aggregate"][0], level=False)
+    y = on_axis(alt.Y, "value", measure, type="quantitative", scale=unit, axis={"tickCount": 5})
+    layers = _curves(drawn, x, y, tip("recall", "recall", number=VALUE))
     return Picture(rows, _titled(layers, f"{measure} by recall", [f"over {_over(rows)}", *notes]))
 
 
@@ -179,12 +195,12 @@ def _bands(rows: pl.DataFrame, x: Any, measure: str) -> list[Any]:
     sure, runs = rows.drop_nulls(["value", "ci_low", "ci_high"]), runs_of(rows)
     if not sure.height or len(runs) > len(COLOURS):
         return []
-    low = alt.Y(field="ci_low", type="quantitative", title=measure, scale=alt.Scale(zero=False))
+    low = on_axis(alt.Y, "ci_low", measure, type="quantitative", scale=alt.Scale(zero=False))
     drawing, colour = drawing_of(sure), by_run(runs)["color"]
     band = drawing.mark_area(opacity=0.1 if len(runs) < 4 else 0.06)
     edges = [
         drawing.mark_line(strokeWidth=1, opacity=0.45).encode(
-            x=x, y=alt.Y(field=end, type="quantitative", title=measure), color=colour
+            x=x, y=on_axis(alt.Y, end, measure, type="quantitative"), color=colour
         )
         for end in ("ci_low", "ci_high")
     ]

@@ -39,27 +39,26 @@ class Picture:
         Args:
             path: where to, ending in `.png`, `.svg` or `.html`; an older file is replaced. The HTML holds all that it
                 needs, some 900 kB, and shows values where the pointer is.
-            scale: of PNG, pixels for each pixel of the drawing, above 0 and up to 10; other formats have no pixels.
+            scale: of PNG, pixels for each pixel of the drawing, from 0.1 to 10; other formats have no pixels.
 
         Raises:
-            DataError: for another suffix, or a scale out of range.
-            FileNotFoundError: where the folder is not there.
+            DataError: for another suffix, a scale out of range, and where the file cannot be written.
         """
         path = Path(path)
         kind = path.suffix.lower()
         if kind not in SUFFIXES:
             raise DataError(f"{path}: a picture is saved by its suffix as one of {', '.join(SUFFIXES)}, got {kind!r}")
-        if not path.parent.is_dir():
-            raise FileNotFoundError(f"{path}: there is no folder {path.parent}; make it first")
-        if kind == ".png":
-            path.write_bytes(self.png(scale=scale))
-        else:
-            path.write_text(self.svg() if kind == ".svg" else self.html(), encoding="utf-8")
+        made = self.png(scale=scale) if kind == ".png" else (self.svg() if kind == ".svg" else self.html()).encode()
+        try:
+            path.write_bytes(made)
+        except (OSError, ValueError) as error:  # a path with a null byte is a ValueError
+            told = error.strerror if isinstance(error, OSError) else error
+            raise DataError(f"{str(path)!r}: the picture cannot be written there ({told})") from error
 
     def png(self, *, scale: float = 2.0) -> bytes:
         """The picture as a PNG file, with `scale` pixels for each pixel of the drawing."""
-        if isinstance(scale, bool) or not isinstance(scale, (int, float)) or not 0 < scale <= 10:
-            raise DataError(f"scale={scale!r}: a number above 0, up to 10")
+        if isinstance(scale, bool) or not isinstance(scale, (int, float)) or not 0.1 <= scale <= 10:
+            raise DataError(f"scale={scale!r}: a number from 0.1 to 10")
         image: bytes = _converter().vegalite_to_png(self._spec, vl_version=_version(), scale=float(scale))
         return _packed(image)
 

@@ -8,13 +8,18 @@ from typing import NamedTuple
 import polars as pl
 
 from rankframe.errors import DataError, counted, listed, nearest
+from rankframe.gates import labels
 from rankframe.metrics.grammar import canonical
-from rankframe.plots.checks import NUMBERS, SUMMARY, TEXTS, known, one_row_each, taken, without_value
+from rankframe.plots.checks import NUMBERS, SUMMARY, TEXTS, as_text, known, one_row_each, taken, without_value
 from rankframe.plots.words import built_in, cut, plural, together, unit_of
 
 _SLICED = "a frame of report.by(..) goes to rankframe.plots.slices"
 NONE = ("(none)", "(no value)", "(null)")
 """What the slice without a value is called: the first that is not the name of another slice."""
+
+
+MOST = 500
+"""Up to how many slices there are in a picture: the converter fails at some thousands, and nobody reads so many."""
 
 
 class Drawn(NamedTuple):
@@ -35,13 +40,13 @@ class Sliced(NamedTuple):
 def interval_rows(summary: object, metrics: str | Sequence[str] | None) -> Drawn:
     """A row per metric and run, the highest value of each metric first; metrics without any value are left out."""
     frame = taken(summary, SUMMARY, "summary", "report.summary")
-    there = frame["metric"].unique(maintain_order=True).to_list()
+    there = _labelled(frame)
     if metrics is not None:
         asked = [metrics] if isinstance(metrics, str) else list(metrics)
         if not asked:
             raise DataError(f"metrics= is empty; the frame has {listed(there)}")
-        names = [known(_canonical(name), there, "metric") for name in dict.fromkeys(asked)]
-        frame = pl.concat([frame.filter(pl.col("metric") == name) for name in names])
+        pairs = dict.fromkeys(_meant(name, there) for name in asked)
+        frame = pl.concat([frame.filter(_is(pair)) for pair in pairs])
     one_row_each(frame, ("run_id", "metric", "aggregate"), _SLICED)
     notes = without_value(frame, "and not drawn")
     own = ("metric", "aggregate")
@@ -57,10 +62,20 @@ def interval_rows(summary: object, metrics: str | Sequence[str] | None) -> Drawn
     return Drawn(drawn, [*notes, *without_interval(drawn)])
 
 
-def _canonical(name: object) -> object:
-    """The name that a report has for a metric that may be named otherwise."""
-    metric = built_in(name) if isinstance(name, str) else None
-    return name if metric is None else metric.name
+def _labelled(frame: pl.DataFrame) -> dict[str, tuple[str, str]]:
+    """What a report calls every metric of the frame -> its name and aggregate."""
+    pairs = frame.select("metric", "aggregate").unique(maintain_order=True).iter_rows()
+    return {label: pair for pair, label in labels.labelled(pairs).items()}
+
+
+def _meant(name: object, there: dict[str, tuple[str, str]]) -> tuple[str, str]:
+    """The metric and aggregate that a caller's name means."""
+    label = labels.found(name, there, labels.known) if isinstance(name, str) else None
+    return there[known(name if label is None else label, there, "metric")]
+
+
+def _is(pair: tuple[str, str]) -> pl.Expr:
+    return (pl.col("metric") == pair[0]) & (pl.col("aggregate") == pair[1])
 
 
 def without_interval(rows: pl.DataFrame) -> list[str]:
@@ -167,7 +182,7 @@ def difference_rows(diff: object) -> Drawn:
     gone = frame.height - there.height
     noun = key.removesuffix("_id")
     notes = [f"without a value in one of the runs, and not drawn: {counted(gone, noun)}"] if gone else []
-    return Drawn(rows.select(*own, pl.all().exclude(own)), notes)
+    return Drawn(rows[[*own, *(name for name in rows.columns if name not in own)]], notes)
 
 
 def slice_rows(by: object, metric: str | None, few: int) -> Sliced:
@@ -179,10 +194,15 @@ def slice_rows(by: object, metric: str | None, few: int) -> Sliced:
             "rankframe.plots.slices draws one or two slice columns, which stand before run_id as report.by puts them; "
             f"this frame has {listed(columns) or 'none'}"
         )
-    there = frame["metric"].unique(maintain_order=True).to_list()
-    name = there[0] if metric is None else known(_canonical(metric), there, "metric")
-    rows = frame.filter(pl.col("metric") == name)
-    rows = rows.filter(pl.col("aggregate") == rows["aggregate"][0])
+    there = _labelled(frame)
+    pair = next(iter(there.values())) if metric is None else _meant(metric, there)
+    rows = frame.filter(_is(pair))
+    for column in columns:
+        if rows[column].n_unique() > MOST:
+            raise DataError(
+                f"slices draws up to {MOST} slices, and {column!r} has {rows[column].n_unique():,}: filter the frame, "
+                "or join numbers into few slices by report.by(.., bins=..)"
+            )
     one_row_each(rows, (*columns, "run_id"), "give the frame of one report")
     notes = without_value(rows, "grey")
     if isinstance(few, bool) or not isinstance(few, int) or few < 0:
@@ -203,7 +223,7 @@ def slice_rows(by: object, metric: str | None, few: int) -> Sliced:
         label.alias("label"),
     )
     if drawn["few"].any():
-        notes.append(f"* fewer than {few} {plural(unit_of([name]))} in the slice")
+        notes.append(f"* fewer than {few} {plural(unit_of([pair[0]]))} in the slice")
     return Sliced(drawn, notes, columns)
 
 
@@ -220,7 +240,7 @@ def _labels(values: pl.Series) -> pl.Series:
     """Slices as text."""
     if values.dtype.is_nested() or values.dtype in {pl.Object, pl.Binary}:
         raise DataError(f"the slice column {values.name!r} is {values.dtype}; a slice is text, a number or a date")
-    texts = values.cast(pl.String)
+    texts = as_text(values).alias("")  # Polars reads some names as patterns
     taken_names = set(texts.unique().to_list())
     none = next((name for name in NONE if name not in taken_names), NONE[0] * 2)
-    return texts.fill_null(none)
+    return texts.fill_null(none).alias(values.name)

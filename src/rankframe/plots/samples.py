@@ -48,7 +48,7 @@ def grid(
     limits = [_limits(frame[name], bins, name) for name in (retrieval, generation)]
     lines = _failing(failing, limits)
     upward, along = (_edges(bins, limit, line) for limit, line in zip(limits, lines, strict=True))
-    both = frame.filter(pl.col(retrieval).is_not_null() & pl.col(generation).is_not_null())
+    both = frame.filter(frame[retrieval].is_not_null() & frame[generation].is_not_null())
     if not both.height:
         raise DataError(f"no sample has a value of both {retrieval!r} and {generation!r}: there is nothing to draw")
     unit = "query" if "query_id" in frame.columns and "sample_id" not in frame.columns else "sample"

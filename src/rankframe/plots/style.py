@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from rankframe.plots.checks import as_text
 from rankframe.plots.picture import altair
 
 BLUE, ORANGE, GREY = "#0072B2", "#E69F00", "#767676"
@@ -20,6 +21,9 @@ COLOURS = (BLUE, ORANGE, "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000")
 _DASHES = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3])
 _SHAPES = ("circle", "square", "triangle-up", "diamond")
 _SAFE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+_UNDRAWN = re.compile("[^\t\n\r\x20-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What SVG cannot hold, at which the converter ends the process, and the two ends of lines that Vega does not read."""
 
 _INK = "#222222"
 _TEXT: dict[str, Any] = {
@@ -56,17 +60,46 @@ CONFIG: dict[str, Any] = {
 
 def styled(chart: Any, title: str, notes: Sequence[str], *, width: int) -> Any:
     """The chart under its title and notes, which are broken to about `width` pixels."""
-    lines = [line for note in notes for line in textwrap.wrap(note, max(40, width // 6))]
-    titles = textwrap.wrap(title, max(40, width // 8))
-    told = {"text": titles, "subtitle": lines}
-    return chart.properties(title=told, description=title).configure(**CONFIG)
+    lines = [line for note in notes for line in textwrap.wrap(visible(note), max(40, width // 6))]
+    titles = textwrap.wrap(visible(title), max(40, width // 8))
+    told = {"text": titles, **({"subtitle": lines} if lines else {})}
+    return chart.properties(title=told, description=visible(title)).configure(**CONFIG)
+
+
+def visible(text: str) -> str:
+    r"""Text that can be drawn: characters that cannot are written out.
+
+    >>> visible("a\x00b")
+    'a\\x00b'
+    """
+    return _UNDRAWN.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+
+
+def in_literal(text: str) -> str:
+    r"""Text for a title that Vega-Lite puts between quotes in an expression, where it escapes nothing but quotes.
+
+    >>> print(in_literal("back\\slash\nand line"))
+    back\\slash\nand line
+    """
+    return visible(text).replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
+
+
+def on_axis(channel: Any, field: str, title: str, *, axis: dict[str, Any] | None = None, **others: Any) -> Any:
+    """A channel with an axis: the title of the field goes to an expression, that of the axis is drawn as it is."""
+    drawn = altair().Axis(title=visible(title), **(axis or {}))
+    return channel(field=field, title=in_literal(title), axis=drawn, **others)
+
+
+def drawable(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with values that JSON and SVG can hold: numbers that a browser keeps exactly, text for the rest."""
+    return pl.DataFrame([_plain(column) for column in frame.iter_columns()])
 
 
 def drawing_of(frame: pl.DataFrame) -> Any:
     """A chart of these rows: they stand in it, so that their number has no limit and no setting of Altair matters."""
     alt = altair()
     names = safe_names(frame.columns)
-    return alt.Chart(alt.InlineData(values=frame.select(map(_plain, frame.schema.items())).rename(names).to_dicts()))
+    return alt.Chart(alt.InlineData(values=drawable(frame).rename(names).to_dicts()))
 
 
 def safe_names(columns: Sequence[str]) -> dict[str, str]:
@@ -84,11 +117,13 @@ def safe_names(columns: Sequence[str]) -> dict[str, str]:
     return safe
 
 
-def _plain(column: tuple[str, pl.DataType]) -> pl.Expr:
-    """A column of what JSON can hold: numbers that a browser keeps exactly, text for the rest."""
-    name, dtype = column
-    own = pl.col(name)
-    return own if dtype.is_float() or dtype in {pl.Int64, pl.UInt32, pl.Int32, pl.Boolean} else own.cast(pl.String)
+def _plain(column: pl.Series) -> pl.Series:
+    if column.dtype.is_float() or column.dtype in {pl.Int64, pl.UInt32, pl.Int32, pl.Boolean}:
+        return column
+    texts = as_text(column).alias("")  # Polars reads some names as patterns
+    shown = {text: visible(text) for text in texts.drop_nulls().unique()}
+    odd = {text: written for text, written in shown.items() if text != written}
+    return (texts.replace(list(odd), list(odd.values())) if odd else texts).alias(column.name)
 
 
 def runs_of(frame: pl.DataFrame) -> list[str]:
@@ -119,7 +154,9 @@ def tip(field: str, title: str, *, number: str | None = None) -> Any:
     """A line of a tooltip; `number` is the format of a numeric one."""
     alt = altair()
     kind = "nominal" if number is None else "quantitative"
-    return alt.Tooltip(field=field, type=kind, title=title, **({} if number is None else {"format": number}))
+    return alt.Tooltip(
+        field=field, type=kind, title=in_literal(title), **({} if number is None else {"format": number})
+    )
 
 
 VALUE, COUNT = ",.4~f", ",d"
