@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rankframe import comparison as comparison
     from rankframe import evaluation as evaluation
     from rankframe import gates as gates
     from rankframe import metrics as metrics
@@ -89,7 +90,7 @@ _HOMES = {
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __version__ = "0.1.0"
-_MODULES = ("evaluation", "gates", "metrics", "plots", "rag", "retrievers", "tables")
+_MODULES = ("comparison", "evaluation", "gates", "metrics", "plots", "rag", "retrievers", "tables")
 __all__ = ["__version__", *_MODULES, *sorted(_HOME)]  # noqa: PLE0604  # names of the table above
 
 
