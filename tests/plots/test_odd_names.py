@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from rankframe.plots.picture import _version
 
 pytest.importorskip("altair", reason="the extra plots is not installed")
 vl_convert = pytest.importorskip("vl_convert", reason="the extra plots is not installed")
@@ -41,7 +42,7 @@ def test_characters_that_cannot_be_drawn_are_written_out(sign: str) -> None:
 def test_the_tooltip_says_the_name_as_it_is(name: str) -> None:
     picture = rf.plots.differences(_report(name).diff(name, "z"))
     assert picture.svg()
-    vega = vl_convert.vegalite_to_vega(picture.chart.to_dict(), vl_version="6.4")
+    vega = vl_convert.vegalite_to_vega(picture.chart.to_dict(), vl_version=_version())
     signal = vega["marks"][0]["encode"]["update"]["tooltip"]["signal"]
     key = f"average precision, {name}"
     assert f"{json.dumps(key)}: " in signal
