@@ -10,7 +10,7 @@ from numbers import Real
 import polars as pl
 
 from rankframe.errors import DataError, listed, nearest
-from rankframe.intervals import whole_number
+from rankframe.intervals import ROUNDING, whole_number
 from rankframe.summaries import SUMMARY, Measured
 
 _OWN = ("run_id", "status", "n_ret", "n_rel", "n_judged", "n_contexts")
@@ -159,10 +159,6 @@ def difference(value: pl.Expr, other: pl.Expr) -> pl.Expr:
     size = pl.max_horizontal(value.abs(), other.abs(), 1.0)
     same = (value == other) | (gap.is_finite() & (gap.abs() <= ROUNDING * size))
     return pl.when(same).then(0.0).otherwise(gap)
-
-
-ROUNDING = 1e-12
-"""Up to this, and this share of the larger one, two scores are the same."""
 
 
 def judged_share(metric: Measured, metrics: Sequence[Measured], key: str) -> pl.Expr:

@@ -31,8 +31,8 @@ _EXPANDED_FROM = 10_000
 """From so many values on, the distribution of resampled means is known closer than resampling tells it."""
 _EXPANDED_SKEW = 0.2
 """Up to this skewness of the mean the neglected terms of the expansion move an end by less than resampling noise."""
-_ROUNDING = 1e-12
-"""By this share of its size a mean may differ from another and be the same."""
+ROUNDING = 1e-12
+"""By this share of their size two numbers may differ and be the same."""
 _NORMAL = NormalDist()
 
 
@@ -183,7 +183,7 @@ def _bias(means: Array, mean: float, spread: float) -> float:
     """How far the resampled means lie beside the mean, as a normal deviate; ties, to rounding, count half."""
     import numpy as np
 
-    rounding = _ROUNDING * (spread + abs(mean))
+    rounding = ROUNDING * (spread + abs(mean))
     below, upto = np.searchsorted(means, mean - rounding), np.searchsorted(means, mean + rounding, "right")
     share = float(below + upto) / 2 / len(means)
     least = 0.5 / len(means)

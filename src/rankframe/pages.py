@@ -138,7 +138,7 @@ def _comparison(comparison: pl.DataFrame) -> _Section:
         for metric, low, high in found.drop_nulls().iter_rows()
     ]
     smallest = (
-        f"<p>The smallest true difference that so many queries show four times out of five, before correction: "
+        f"<p>The smallest true difference that so many queries detect (compare's `detectable`), before correction: "
         f"{html.escape('; '.join(told))}.</p>"
         if told
         else ""
@@ -150,7 +150,8 @@ def _comparison(comparison: pl.DataFrame) -> _Section:
 def _differences(report: Report, comparison: pl.DataFrame, page: _Page) -> _Section:
     """The first metric's differences, of the pairs that differ most."""
     metric = comparison["metric"][0]
-    pairs = comparison.filter(metric=metric).drop_nulls("difference").sort(_size(), descending=True).head(DIFFERENCES)
+    pairs = comparison.filter(metric=metric).drop_nulls("difference")
+    pairs = pairs.sort(pl.col("difference").abs(), descending=True).head(DIFFERENCES)
     parts = []
     for run, other in pairs.select("run_id", "other").rows():
         parts.append(page.drawn(partial(_difference, report, other, run, metric)))
@@ -162,10 +163,6 @@ def _differences(report: Report, comparison: pl.DataFrame, page: _Page) -> _Sect
 
 def _difference(report: Report, other: str, run: str, metric: str) -> Picture:
     return plots.differences(report.diff(other, run, metric=metric))
-
-
-def _size() -> pl.Expr:
-    return pl.col("difference").abs()
 
 
 def _slices(report: Report, comparison: pl.DataFrame, column: str, page: _Page, place: int) -> _Section:

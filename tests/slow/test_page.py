@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 import shutil
 import subprocess
@@ -84,4 +83,4 @@ def test_nothing_on_it_comes_from_elsewhere(page: Path) -> None:
     assert re.findall(r"""\b(?:src|href)\s*=\s*["'](?!#|data:)([^"']+)""", source) == []
     assert "@import" not in source
     assert re.findall(r"url\(", source) == []
-    assert io.StringIO(source).read(15) == "<!DOCTYPE html>"
+    assert source.startswith("<!DOCTYPE html>")

@@ -15,7 +15,7 @@ from rankframe.comparison.corrections import Correction, check_correction, corre
 from rankframe.comparison.paired import Draws, Test, check_test, has_spread, p_values
 from rankframe.errors import DataError, listed, nearest
 from rankframe.findings import difference, judged_share
-from rankframe.intervals import LARGEST, MOST_RESAMPLES, Interval, mean_intervals, whole_number
+from rankframe.intervals import LARGEST, MOST_RESAMPLES, ROUNDING, Interval, mean_intervals, whole_number
 from rankframe.report import Report
 from rankframe.summaries import Measured
 
@@ -287,7 +287,7 @@ def _mean(values: pl.Series) -> float | None:
 def _differing(column: Array, other_value: float | None, interval: Interval) -> dict[str, Any]:
     """How large a difference is, and on how many queries it is on which side."""
     mean = _mean(pl.Series(column))
-    if mean is not None and abs(mean) <= _ROUNDING:
+    if mean is not None and abs(mean) <= ROUNDING:
         mean = 0.0
     spread = float(column.std(ddof=1)) if len(column) > 1 and has_spread(column) else 0.0
     relative = mean / other_value if mean is not None and other_value else None
@@ -302,10 +302,6 @@ def _differing(column: Array, other_value: float | None, interval: Interval) -> 
         "n": len(column),
         "effect_size": mean / spread if mean is not None and spread else None,
     }
-
-
-_ROUNDING = 1e-12
-"""A mean difference up to this is none."""
 
 
 def _doubts(column: Array, p: float | None, test: Test, unit: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from rankframe.errors import DataError, nearest
-from rankframe.intervals import LARGEST, Intervals, resampled_means
+from rankframe.intervals import LARGEST, ROUNDING, Intervals, resampled_means
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,8 +28,6 @@ _EXACT_SIGNS = 13
 """Up to so many differences, tied or not, all ways to set the signs are."""
 _TIED = 1e-10
 """By this share of the largest of them the sizes of differences may differ and be tied."""
-_ROUNDING = 1e-12
-"""By this share of all differences two sums may differ and be the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +115,7 @@ def _as_far(turned: Array, differences: Array) -> Array:
     import numpy as np
 
     observed = differences.sum(axis=0)
-    least = np.abs(observed) - _ROUNDING * np.abs(differences).sum(axis=0)
+    least = np.abs(observed) - ROUNDING * np.abs(differences).sum(axis=0)
     found: Array = (np.abs(observed - 2 * (turned @ differences)) >= least).sum(axis=0)
     return found
 
@@ -125,7 +123,8 @@ def _as_far(turned: Array, differences: Array) -> Array:
 def _bootstrap(differences: Array, draws: Draws) -> Sequence[float | None]:
     """How often the t of resampled differences, moved to a mean of 0, is as far from 0 as the observed one.
 
-    By t and not by the mean, which finds far too much where there are few differences (Sakai 2006, section 3).
+    By t and not by the mean, which finds far too much where there are few differences (Sakai 2006,
+    doi:10.1145/1148170.1148261).
     """
     import numpy as np
 
@@ -140,7 +139,7 @@ def _bootstrap(differences: Array, draws: Draws) -> Sequence[float | None]:
         with np.errstate(divide="ignore", invalid="ignore"):  # a resample of one value, again and again
             resampled = np.nan_to_num(np.abs(means) / np.sqrt(variances), nan=0.0, posinf=np.inf)
         observed = np.abs(values.mean(axis=0)) / values.std(axis=0)
-        far = (resampled >= observed * (1 - _ROUNDING)).sum(axis=0)
+        far = (resampled >= observed * (1 - ROUNDING)).sum(axis=0)
         for place, count in zip(places, far.tolist(), strict=True):
             found[place] = (count + 1) / (draws.n + 1)
     return found
@@ -207,7 +206,7 @@ def _sign(differences: Array) -> float:
 def has_spread(differences: Array) -> bool:
     """Whether differences differ from each other by more than rounding, and not beyond all measure."""
     low, high = float(differences.min()), float(differences.max())
-    return -LARGEST <= low <= high <= LARGEST and high - low > _ROUNDING * max(abs(low), abs(high), 1.0)
+    return -LARGEST <= low <= high <= LARGEST and high - low > ROUNDING * max(abs(low), abs(high), 1.0)
 
 
 _TESTS: dict[str, Callable[[Array, Draws], Sequence[float | None]]] = {
