@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from rankframe.retrievers.retrieving import retrieve as retrieve
     from rankframe.saved import read_report as read_report
     from rankframe.scoring import evaluate as evaluate
+    from rankframe.scoring import evaluate_ranking as evaluate_ranking
 
 _HOMES = {
     "checking": ("check",),
@@ -85,7 +86,7 @@ _HOMES = {
     "report": ("Report",),
     "retrievers.retrieving": ("retrieve",),
     "saved": ("read_report",),
-    "scoring": ("evaluate",),
+    "scoring": ("evaluate", "evaluate_ranking"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

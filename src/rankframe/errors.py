@@ -64,6 +64,16 @@ def listed(values: Iterable[object], limit: int = EXAMPLES) -> str:
     return text if len(items) <= limit else f"{text} and {len(items) - limit} more"
 
 
+def with_more(examples: Sequence[str], count: int) -> str:
+    """Examples, comma-separated, and how many more there are of `count` in all.
+
+    >>> with_more(["(q1, d1)"], 1200)
+    '(q1, d1) and 1,199 more'
+    """
+    more = count - len(examples)
+    return ", ".join(examples) + (f" and {more:,} more" if more else "")
+
+
 def nearest(name: str, valid: Sequence[str]) -> str:
     """A hint that ends a message about an unknown name: the nearest valid one, then all of them.
 

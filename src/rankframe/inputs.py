@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -20,7 +21,8 @@ from rankframe.io.readers import load_run, load_texts
 from rankframe.io.retrievals import Retrieval, load_retrieval, loaded_retrieval
 from rankframe.metrics.grammar import is_text
 
-_NEEDED = ("query_id", "doc_id", "score", "rank", "run_id")
+NEEDED = ("query_id", "doc_id", "score", "rank", "run_id")
+"""The columns of a run that an evaluation looks at."""
 
 
 class Source(NamedTuple):
@@ -41,7 +43,7 @@ def sources(runs: object) -> list[Source]:
     """
     if isinstance(runs, Mapping) and not _is_run(runs):
         found = [Source(name, name, run) for name, run in runs.items()]
-    elif _are_paths(runs):
+    elif are_paths(runs):
         found = [Source(None, stem(Path(path)), path) for path in runs]  # type: ignore[attr-defined]  # a list
     else:
         found = [Source(None, stem(Path(runs)) if isinstance(runs, (str, PathLike)) else "run", runs)]
@@ -53,7 +55,8 @@ def sources(runs: object) -> list[Source]:
     return found
 
 
-def _are_paths(value: object) -> bool:
+def are_paths(value: object) -> bool:
+    """Whether a caller gave a list of paths."""
     return isinstance(value, (list, tuple)) and len(value) > 0 and all(isinstance(p, (str, PathLike)) for p in value)
 
 
@@ -77,15 +80,10 @@ def load_runs(source: Source, *, invalid: Invalid) -> list[tuple[str, Loaded]]:
 
 def _unchecked(source: Source, invalid: Invalid) -> Loaded:
     """All rows of one source, as they stand."""
-    if not _are_paths(source.holder):
+    if not are_paths(source.holder):
         return _one(source.holder, invalid)
-    try:
+    with all_there(source):
         parts = [_one(path, invalid) for path in source.holder]  # type: ignore[attr-defined]  # a list
-    except FileNotFoundError as error:
-        raise FileNotFoundError(
-            f"{error}; {source.given!r} holds a list, which is one run in several files; a ranking of documents is "
-            f"given as {{document: score}}"
-        ) from error
     return Loaded(
         pl.concat([part.frame for part in parts], how="diagonal_relaxed"),
         ", ".join(part.where for part in parts),
@@ -96,12 +94,24 @@ def _unchecked(source: Source, invalid: Invalid) -> Loaded:
     )
 
 
+@contextmanager
+def all_there(source: Source) -> Iterator[None]:
+    """Where a path of a list is not there, say what the list is taken for."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise FileNotFoundError(
+            f"{error}; {source.given!r} holds a list, which is one run in several files; a ranking of documents is "
+            f"given as {{document: score}}"
+        ) from error
+
+
 def _one(holder: object, invalid: Invalid) -> Loaded:
     """A run, or what a retriever answered, with what its log says."""
     if isinstance(holder, Retrieval):
-        return loaded_retrieval(holder, only=_NEEDED)
+        return loaded_retrieval(holder, only=NEEDED)
     if isinstance(holder, (str, PathLike)) and (kept := load_retrieval(existing(holder))):
-        return loaded_retrieval(kept[0], str(holder), _NEEDED)
+        return loaded_retrieval(kept[0], str(holder), NEEDED)
     if isinstance(holder, (str, PathLike)) and any(Path(holder).glob("corpus.*")):
         raise DataError(f"{holder}: a BEIR folder is no run; a retriever makes one (--retriever bm25, or retrieve)")
     if callable(holder):
@@ -111,7 +121,7 @@ def _one(holder: object, invalid: Invalid) -> Loaded:
             f"run: a list of {type(holder[0]).__name__}s is no run; name several, as in evaluate({{'a': first, 'b': "
             f"second}}, qrels)"
         )
-    return load_run(holder, invalid=invalid, only=_NEEDED, checked=False)
+    return load_run(holder, invalid=invalid, only=NEEDED, checked=False)
 
 
 def _split(source: Source, loaded: Loaded) -> list[tuple[str, Loaded]]:
@@ -121,15 +131,27 @@ def _split(source: Source, loaded: Loaded) -> list[tuple[str, Loaded]]:
         return [(source.otherwise, loaded)]
     names = frame["run_id"]
     if names.null_count():
-        raise DataError(f"{loaded.where}: {names.null_count():,} null run_id; name every row's run or drop the column")
+        raise null_runs(loaded.where, names.null_count())
     found = names.unique().sort().to_list()
     if len(found) <= 1:
-        return [(source.given or next(iter(found), source.otherwise), replace(loaded, frame=frame.drop("run_id")))]
+        return [(run_name(source, next(iter(found), ""), found), replace(loaded, frame=frame.drop("run_id")))]
     parts = frame.partition_by("run_id", as_dict=True, include_key=False, maintain_order=True)
-    label = f"{source.given}/" if source.given else ""
     return [
-        (f"{label}{name}", replace(loaded, frame=parts[name,], where=f"{loaded.where}, run {name!r}")) for name in found
+        (run_name(source, name, found), replace(loaded, frame=parts[name,], where=f"{loaded.where}, run {name!r}"))
+        for name in found
     ]
+
+
+def run_name(source: Source, run: str, runs: Sequence[str]) -> str:
+    """What a run is called that the column run_id calls `run`, beside the other `runs` of its source."""
+    if len(runs) > 1:
+        return f"{source.given}/{run}" if source.given else run
+    return source.given or (run if runs else source.otherwise)
+
+
+def null_runs(where: str, count: int) -> DataError:
+    """The error for rows whose run has no name."""
+    return DataError(f"{where}: {count:,} null run_id; name every row's run or drop the column")
 
 
 def load_ids(source: object, schema: Schema, *, texts: bool = False, invalid: Invalid = "error") -> Loaded:

@@ -19,6 +19,7 @@ from rankframe.frames.ledger import extended, in_words
 from rankframe.frames.metadata import with_metadata
 from rankframe.gates.labels import labelled, meant
 from rankframe.intervals import Intervals, Method
+from rankframe.io.files import beside
 from rankframe.metrics.conventions import CONVENTIONS
 from rankframe.rendering import aligned, html_table
 from rankframe.summaries import (
@@ -362,6 +363,11 @@ class Report:
         Raises:
             DataError: where it cannot be written.
         """
+        with beside(Path(path)) as part:
+            self.scores.write_parquet(part, metadata=self.told())
+
+    def told(self) -> dict[str, str]:
+        """What a file of the scores says of them in its metadata: everything else that the report holds."""
         told = {
             "format": FORMAT,
             "unit": self.unit,
@@ -369,12 +375,7 @@ class Report:
             "ledger": self.ledger.rows(),
             "options": dict(self.options),
         }
-        try:
-            self.scores.write_parquet(Path(path), metadata={METADATA: json.dumps(told)})
-        except pl.exceptions.PolarsError as error:
-            raise DataError(
-                f"{path}: the report cannot be written there ({str(error).partition(chr(10))[0]})"
-            ) from error
+        return {METADATA: json.dumps(told)}
 
     def table(self, digits: int = 4) -> list[list[str]]:
         """The summary as text: a header, then a row per metric with a column per run.

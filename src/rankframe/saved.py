@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -13,6 +14,7 @@ import polars as pl
 
 from rankframe.errors import DataError, listed
 from rankframe.frames.ledger import SCHEMA
+from rankframe.io.files import beside
 from rankframe.report import FORMAT, METADATA, Report
 from rankframe.summaries import AGGREGATES, Measured
 
@@ -33,6 +35,47 @@ def read_report(path: str | PathLike[str] | Sequence[str | PathLike[str]]) -> Re
     if not isinstance(path, Sequence) or not path:
         raise DataError(f"read_report takes a path, or a list of paths, got {path!r:.80}")
     return _together({str(one): _read(Path(one)) for one in path})
+
+
+@contextmanager
+def scores_file(path: str | PathLike[str]) -> Iterator[ScoresFile]:
+    """A report's file that is written while its scores are made, and stands there once it is whole.
+
+    Raises:
+        DataError: where it cannot be written.
+    """
+    with beside(Path(path)) as part:
+        file = ScoresFile(part)
+        try:
+            yield file
+        finally:
+            file.close()
+
+
+class ScoresFile:
+    """Scores that go to a Parquet file part by part, and behind them what else their report holds."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._writer: Any = None
+
+    def write(self, scores: pl.DataFrame) -> None:
+        """Add the next rows."""
+        import pyarrow.parquet as pq
+
+        table = scores.to_arrow(compat_level=pl.CompatLevel.oldest())
+        if self._writer is None:
+            self._writer = pq.ParquetWriter(self._path, table.schema, compression="zstd")
+        self._writer.write_table(table)
+
+    def finish(self, report: Report) -> None:
+        """Add what the report holds beside its scores."""
+        self._writer.add_key_value_metadata(report.told())
+
+    def close(self) -> None:
+        """End the file."""
+        if self._writer is not None:
+            self._writer.close()
 
 
 def _together(reports: Mapping[str, Report]) -> Report:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import polars as pl
 
-from rankframe.errors import EXAMPLES, DataError, counted
+from rankframe.errors import EXAMPLES, DataError, counted, with_more
 from rankframe.frames.ledger import Note, note, pairs
 
 Invalid = Literal["error", "drop"]
@@ -49,6 +50,14 @@ def valid_rows(loaded: Loaded, number: str, invalid: Invalid = "error") -> Loade
     Text in the number's column is read; an infinite score is ordered like any number, an infinite grade is none.
     """
     choice("invalid", invalid, ("error", "drop"))
+    valid, wrong = parted_rows(loaded, number)
+    if wrong is not None and invalid == "error":
+        raise DataError(wrong.message(loaded.where))
+    return valid
+
+
+def parted_rows(loaded: Loaded, number: str) -> tuple[Loaded, Unusable | None]:
+    """`loaded` without the rows that cannot be used, which are noted; and what is wrong with them, if there are any."""
     frame, finite, ids = loaded.frame, number == "relevance", ("query_id", "doc_id")
     if frame[number].n_chunks() > 1:  # it is looked at as one array, here and later
         frame = frame.with_columns(frame[number].rechunk())
@@ -63,29 +72,47 @@ def valid_rows(loaded: Loaded, number: str, invalid: Invalid = "error") -> Loade
         if rounded.height:
             raise DataError(
                 f"{loaded.where}: {number!r} holds {rounded[_TEXT][0]}, which Float64 would round (exact up to 2**53), "
-                f"so different values could tie: {_places(rounded)}; scale the numbers down before"
+                f"so different values could tie: {_told_places(rounded)}; scale the numbers down before"
             )
     if not any(frame[name].null_count() for name in (*ids, number)) and _usable(frame[number], finite=finite):
-        return replace(loaded, frame=frame if _TEXT not in frame.columns else frame.drop(_TEXT))
+        return replace(loaded, frame=frame if _TEXT not in frame.columns else frame.drop(_TEXT)), None
     unusable = ~pl.col(number).is_finite() if finite else pl.col(number).is_nan()
     bad = pl.any_horizontal(*(pl.col(name).is_null() for name in (*ids, number)), unusable)
-    wrong = frame.filter(bad)
-    if invalid == "error":
-        kinds = {f"null {name}": pl.col(name).is_null() for name in ids} | {
-            f"null {number}": pl.col(number).is_null() & ~unread,
-            f"{'infinite or NaN' if finite else 'NaN'} {number}": unusable,
-            f"{number} that is no number": unread,
-        }
-        counts = wrong.select(kind.fill_null(value=False).sum().alias(name) for name, kind in kinds.items()).row(
-            0, named=True
-        )
-        told = " and ".join(f"{count:,} {name}" for name, count in counts.items() if count)
-        raise DataError(
-            f"{loaded.where}: {told}, in {counted(wrong.height, 'row')}: {_places(wrong)}; "
+    rows = frame.filter(bad)
+    kinds = {f"null {name}": pl.col(name).is_null() for name in ids} | {
+        f"null {number}": pl.col(number).is_null() & ~unread,
+        f"{'infinite or NaN' if finite else 'NaN'} {number}": unusable,
+        f"{number} that is no number": unread,
+    }
+    counts = rows.select(kind.fill_null(value=False).sum().alias(name) for name, kind in kinds.items()).row(
+        0, named=True
+    )
+    wrong = Unusable(rows.height, counts, tuple(_places(rows)))
+    dropped = note("invalid_dropped", pairs(rows), rows.height)
+    kept = frame.filter(~bad).drop(_TEXT, strict=False)
+    return replace(loaded, frame=kept, notes=[*loaded.notes, dropped]), wrong
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """Rows that cannot be used: how many, how many of each kind, and where the first of them stand."""
+
+    rows: int
+    kinds: Mapping[str, int]
+    places: tuple[str, ...]
+
+    def __add__(self, other: Unusable) -> Unusable:
+        """Those of two parts together."""
+        kinds = {kind: count + other.kinds[kind] for kind, count in self.kinds.items()}
+        return Unusable(self.rows + other.rows, kinds, (*self.places, *other.places)[:EXAMPLES])
+
+    def message(self, where: str) -> str:
+        """The error that refuses them."""
+        told = " and ".join(f"{count:,} {kind}" for kind, count in self.kinds.items() if count)
+        return (
+            f"{where}: {told}, in {counted(self.rows, 'row')}: {with_more(self.places, self.rows)}; "
             f'invalid="drop" leaves such rows out and counts them'
         )
-    dropped = note("invalid_dropped", pairs(wrong), wrong.height)
-    return replace(loaded, frame=frame.filter(~bad).drop(_TEXT, strict=False), notes=[*loaded.notes, dropped])
 
 
 def _usable(numbers: pl.Series, *, finite: bool) -> bool:
@@ -103,16 +130,16 @@ def valid_ids(loaded: Loaded, key: str, invalid: Invalid = "error") -> Loaded:
     records = (ids.is_null().arg_true() + 1).to_list()
     examples = [f"record {number}" for number in records]
     if invalid == "error":
-        more = f" and {len(records) - EXAMPLES:,} more" if len(records) > EXAMPLES else ""
         raise DataError(
-            f"{loaded.where}: {counted(len(records), 'record')} without {key}: {', '.join(examples[:EXAMPLES])}{more}; "
+            f"{loaded.where}: {counted(len(records), 'record')} without {key}: "
+            f"{with_more(examples[:EXAMPLES], len(records))}; "
             f'invalid="drop" leaves them out and counts them'
         )
     kept = loaded.frame.filter(pl.col(key).is_not_null())
     return replace(loaded, frame=kept, notes=[*loaded.notes, note("invalid_dropped", examples)])
 
 
-def _places(frame: pl.DataFrame) -> str:
+def _places(frame: pl.DataFrame) -> list[str]:
     """The first rows as (query, document), with their lines where a file gave them."""
     texts = pairs(frame)
     if _TEXT in frame.columns:
@@ -120,8 +147,11 @@ def _places(frame: pl.DataFrame) -> str:
     if LINE in frame.columns:
         lines = frame[LINE].head(EXAMPLES)
         texts = [f"{text} on line {line}" for text, line in zip(texts, lines, strict=True)]
-    more = frame.height - len(texts)
-    return ", ".join(texts) + (f" and {more:,} more" if more else "")
+    return texts
+
+
+def _told_places(frame: pl.DataFrame) -> str:
+    return with_more(_places(frame), frame.height)
 
 
 def settled_judgments(loaded: Loaded, duplicates: Duplicates = "error") -> Loaded:
@@ -148,10 +178,9 @@ def settled_judgments(loaded: Loaded, duplicates: Duplicates = "error") -> Loade
             + (f" on lines {' and '.join(map(str, row[LINE]))}" if LINE in row else "")
             for row in conflicts.head(EXAMPLES).iter_rows(named=True)
         ]
-        more = f" and {conflicts.height - len(told):,} more" if conflicts.height > len(told) else ""
         raise DataError(
             f"{loaded.where}: {counted(conflicts.height, 'pair')} judged with different grades: "
-            f"{', '.join(told)}{more}; "
+            f"{with_more(told, conflicts.height)}; "
             f'duplicates="best" keeps the highest grade and counts them'
         )
     equal = repeated.filter(pl.col("relevance").list.len() == 1)

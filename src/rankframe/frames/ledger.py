@@ -11,6 +11,7 @@ from rankframe.errors import EXAMPLES
 
 REASONS: dict[str, str] = {
     "missing_query": "judged query without a row in the run",
+    "no_hits": "judged query without a ranked document, in a ranking that does not say whether the run has it",
     "no_results": "query that was asked and returned nothing",
     "unjudged_query": "query of the run without any judgment",
     "no_relevant": "judged query without a relevant document",
@@ -47,6 +48,9 @@ REASONS: dict[str, str] = {
 }
 """Every reason that a ledger row can give, with what it counts."""
 
+_OF_ROWS = ("invalid_dropped", "duplicate_dropped", "self_hit_dropped")
+"""Reasons whose examples are rows, as they stand in the run."""
+
 SCHEMA = pl.Schema(
     [("run_id", pl.String()), ("reason", pl.String()), ("count", pl.Int64()), ("examples", pl.List(pl.String()))]
 )
@@ -71,6 +75,24 @@ def note(reason: str, examples: Sequence[str] | pl.Series, count: int | None = N
     if reason not in REASONS:
         raise KeyError(reason)
     return Note(reason, len(examples) if count is None else count, tuple(examples[:EXAMPLES]))
+
+
+def together(notes: Iterable[Note]) -> list[Note]:
+    """The notes of parts as notes of the whole: one for each reason and run, in the order in which they come.
+
+    Examples of ids are the first in their order, as in the note of one part; those of rows are the first that come.
+    """
+    found: dict[tuple[str | None, str], Note] = {}
+    for said in notes:
+        key = said.run_id, said.reason
+        found[key] = _sum(found[key], said) if key in found else said
+    return list(found.values())
+
+
+def _sum(first: Note, second: Note) -> Note:
+    examples = (*first.examples, *second.examples)
+    kept = examples if first.reason in _OF_ROWS else sorted(examples)
+    return replace(first, count=first.count + second.count, examples=tuple(kept[:EXAMPLES]))
 
 
 def ledger_frame(notes: Iterable[Note]) -> pl.DataFrame:

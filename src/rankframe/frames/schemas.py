@@ -126,6 +126,19 @@ QUERIES = Schema(
     (Column("query_id", "id", (*_QUERY_ALIASES, "_id", "id")), Column("text", "text")),
     "queries",
 )
+JUDGED = Schema(
+    "a judged ranking",
+    (
+        Column("run_id", "id", required=False),
+        _QUERY_ID,
+        _DOC_ID,
+        Column("relevance", "number", ("label", "rel")),
+        Column("rank", "number"),
+        Column("ideal_rank", "number", required=False),
+        Column("n_ret", "number", required=False),
+    ),
+    "judged ranking",
+)
 POOL = Schema(
     "a pool",
     (

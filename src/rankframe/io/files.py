@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 from typing import Literal, get_args
+
+import polars as pl
 
 from rankframe.errors import DataError, nearest
 
@@ -116,6 +120,42 @@ def stem(path: Path) -> str:
     for suffix in _COMPRESSED:
         name = name.removesuffix(suffix)
     return Path(name).stem or name
+
+
+def place_for(path: str | PathLike[str]) -> Path:
+    """The path of a file to be written, if there is a folder for it.
+
+    Raises:
+        FileNotFoundError: if there is none.
+        DataError: for the path of a folder.
+    """
+    place = Path(path)
+    if place.is_dir():
+        raise DataError(f"{place} is a folder; name the file that is to be written")
+    if not place.parent.is_dir():
+        raise FileNotFoundError(f"no folder {place.parent} for {place}; make it first")
+    return place
+
+
+@contextmanager
+def beside(path: Path) -> Iterator[Path]:
+    """A place beside the path to write to; what stands there goes into the path at the end, and nowhere on an error.
+
+    So nobody meets half of a file, and an interrupted write leaves nothing behind.
+
+    Raises:
+        FileNotFoundError: where its folder is not there.
+        DataError: where it cannot be written.
+    """
+    part = place_for(path).with_name(f".{path.name}.part")
+    try:
+        yield part
+        part.replace(path)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise DataError(f"{path}: cannot be written ({str(error).partition(chr(10))[0]})") from error
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
 
 
 def compressed(path: Path, content: bytes) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from rankframe.frames.coerce import (
     text_columns,
 )
 from rankframe.frames.ledger import REASONS, Note
-from rankframe.frames.schemas import CORPUS, QRELS, QUERIES, RUN, Schema
+from rankframe.frames.schemas import CORPUS, JUDGED, QRELS, QUERIES, RUN, Schema
 from rankframe.io.files import Format, existing, format_of
 from rankframe.io.folders import find_qrels, find_texts
 from rankframe.io.tables import read_csv, read_json, read_jsonl, scan_parquet, scan_shards, unreadable
@@ -183,6 +183,18 @@ def load_qrels(
     return loaded
 
 
+def load_judged(source: object) -> Loaded:
+    """A judged ranking with where it came from; its ids and grades are checked, its ranks only read as numbers."""
+    if isinstance(source, Mapping):
+        raise DataError(
+            f"{JUDGED.label}: a mapping is none; expected a frame or a path, with a row per judgment: query_id, "
+            f"doc_id, relevance, rank"
+        )
+    loaded = _load(source, JUDGED, None, None, "error", tuple(column.name for column in JUDGED.columns))
+    loaded.frame = read_numbers(loaded.frame.lazy(), JUDGED, loaded.where).collect()
+    return valid_rows(loaded, "relevance", "error")
+
+
 def _judged(source: object, split: str | None) -> object:
     """The judgments in a folder: one file, or its shards as a LazyFrame; anything else as it is."""
     if isinstance(source, (str, PathLike)) and (folder := existing(source)).is_dir():
@@ -244,7 +256,7 @@ def _load(
             f"{where}: a {type(source).__name__} holds no table; expected a path, a mapping, or a frame (Polars, "
             f"pandas, pyarrow, a list of records)"
         )
-    return Loaded(_conformed(frame, schema, where, _mapping(columns, where), only), where)
+    return Loaded(conformed(frame, schema, where, _mapping(columns, where), only), where)
 
 
 def _load_mapping(source: Mapping[object, object], schema: Schema, where: str) -> Loaded:
@@ -287,7 +299,7 @@ def _load_path(
             frame, notes = read_table(path, schema, columns, invalid)
     if not frame.collect_schema():
         frame = pl.DataFrame(schema=dict.fromkeys(schema.required, pl.String))
-    return Loaded(_conformed(frame, schema, where, _renames(columns), only), where, notes)
+    return Loaded(conformed(frame, schema, where, _renames(columns), only), where, notes)
 
 
 def _format(path: Path, given: Format | None, schema: Schema) -> Format:
@@ -299,14 +311,14 @@ def _format(path: Path, given: Format | None, schema: Schema) -> Format:
     return "jsonl" if first is None or first[1][0].startswith("{") else "tsv"
 
 
-def _conformed(
+def conformed(
     frame: Frame,
     schema: Schema,
     where: str,
-    renames: Mapping[str, str] | None,
+    renames: Mapping[str, str] | None = None,
     only: tuple[str, ...] | None = None,
 ) -> pl.DataFrame:
-    """The frame with our names and dtypes, in memory."""
+    """The frame with our names and dtypes, `only` some of its columns, in memory."""
     frame = _named(frame, schema, where, renames)
     if only is not None:
         frame = frame.select([name for name in only if name in frame.collect_schema()])
@@ -314,6 +326,24 @@ def _conformed(
         return collected(frame)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise unreadable(where, "a table", error) from error
+
+
+def scan_needed(source: object, needed: Sequence[str]) -> pl.LazyFrame | None:
+    """The needed columns of a run under our names, their dtypes as they are; None for what can only be read whole."""
+    if isinstance(source, pl.LazyFrame):
+        frame, where = source, RUN.label
+    elif isinstance(source, (str, PathLike)) and format_of(path := existing(source), None, "trec") == "parquet":
+        frame, where = scan_parquet(path), str(source)
+    else:
+        return None
+    try:
+        present = frame.collect_schema().names()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise unreadable(where, "a table", error) from error
+    ranked = ["score"] if "rank" in present and "score" not in present else []  # ranks become scores when they are read
+    renames = RUN.names([*present, *ranked], columns=None, where=where)
+    names = {name: renames.get(name, name) for name in present}
+    return frame.select(pl.col(name).alias(ours) for name, ours in names.items() if ours in needed)
 
 
 def _named(frame: Frame, schema: Schema, where: str, renames: Mapping[str, str] | None) -> Frame:

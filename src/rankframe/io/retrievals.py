@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from os import PathLike
@@ -18,7 +17,7 @@ from polars.exceptions import PolarsError
 from rankframe.errors import DataError, counted, listed
 from rankframe.frames.checks import Loaded
 from rankframe.frames.schemas import RUN
-from rankframe.io.files import existing
+from rankframe.io.files import beside, existing
 from rankframe.io.readers import load_run
 from rankframe.io.tables import unreadable
 
@@ -132,16 +131,12 @@ def write_retrieval(path: Path, run: pl.DataFrame, log: pl.DataFrame, told: Mapp
     packed = BytesIO()
     log.write_ipc(packed, compression="zstd")
     metadata = {"format": _FORMAT, "log": base64.b64encode(packed.getvalue()).decode(), **told}
-    part = path.with_name(f".{path.name}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written ({error})") from error
+    with beside(path) as part:
         run.write_parquet(part, metadata={_METADATA: json.dumps(metadata)})
-        part.replace(path)
-    except (PolarsError, OSError) as error:
-        raise DataError(f"{path}: cannot be written ({str(error).partition(chr(10))[0]})") from error
-    finally:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
 
 
 def load_retrieval(path: Path) -> tuple[Retrieval, dict[str, Any]] | None:
@@ -149,12 +144,7 @@ def load_retrieval(path: Path) -> tuple[Retrieval, dict[str, Any]] | None:
 
     With the latter, `run` and `log` are as they were written: a checkpoint has the retriever's own scores in any case.
     """
-    if not _is_parquet(path):
-        return None
-    try:
-        metadata = pl.read_parquet_metadata(path).get(_METADATA)
-    except (PolarsError, OSError) as error:
-        raise unreadable(path, "Parquet", error) from error
+    metadata = _told(path)
     if metadata is None:
         return None
     try:
@@ -187,6 +177,21 @@ def _lacking(run: pl.DataFrame, log: pl.DataFrame) -> str:
         for name, dtype in columns.items()
         if frame.schema.get(name) != dtype
     )
+
+
+def holds_retrieval(source: object) -> bool:
+    """Whether a path is that of a retrieval's file."""
+    return isinstance(source, (str, PathLike)) and _told(existing(source)) is not None
+
+
+def _told(path: Path) -> str | None:
+    """What a Parquet file says of the retrieval that it holds."""
+    if not _is_parquet(path):
+        return None
+    try:
+        return pl.read_parquet_metadata(path).get(_METADATA)
+    except (PolarsError, OSError) as error:
+        raise unreadable(path, "Parquet", error) from error
 
 
 def _is_parquet(path: Path) -> bool:

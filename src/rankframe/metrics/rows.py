@@ -32,6 +32,10 @@ class Rows:
         self._columns.update(other._columns)
         self._level.update(other._level)
 
+    def roots(self) -> set[str]:
+        """The names of all columns that the row columns are made of."""
+        return {root for _, expr in self._columns.values() for root in expr.meta.root_names()}
+
     @property
     def inline(self) -> bool:
         """Whether the builder answers with whole expressions."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -17,6 +18,46 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 
+_ROWS = 250_000  # of a block: with the row columns of many metrics some 100 MB
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The judged rankings of some groups, one after another. A group is a query of a run.
+
+    groups: their numbers: the number of the run times the number of queries, plus that of the query.
+    judged: their rows, see `judged_ranking`.
+    """
+
+    groups: range
+    judged: pl.LazyFrame
+
+
+def judged_blocks(
+    judgments: Judgments, rankings: Sequence[Ranking], *, texts: bool = False, rows: int = _ROWS
+) -> Iterator[Block]:
+    """The judged rankings of all runs, in blocks of whole queries of about so many rows.
+
+    Several runs stand in one block where there is room, so that what metrics cost once is paid once.
+    """
+    import numpy as np
+
+    size, queries = len(judgments.query), len(judgments.queries)
+    ends = np.cumsum(np.bincount(judgments.query, minlength=queries))
+    together = max(1, rows // size)
+    cuts = [*range(0, size, rows), size] if together == 1 else [0, size]
+    spans = np.searchsorted(ends, cuts, side="left")
+    spans[-1] = queries
+    for first in range(0, len(rankings), together):
+        part = rankings[first : first + together]
+        orders = [_order(judgments, ranking) for ranking in part]
+        for low, high in zip(spans[:-1].tolist(), spans[1:].tolist(), strict=True):
+            if low < high:
+                at = slice(int(ends[low - 1]) if low else 0, int(ends[high - 1]))
+                groups = range(first * queries + low, (first + len(part) - 1) * queries + high)
+                judged = _judged(judgments, part, [order[at] for order in orders], texts=texts, first=first * queries)
+                yield Block(groups, judged)
+
 
 def judged_ranking(judgments: Judgments, rankings: Sequence[Ranking], *, texts: bool = False) -> pl.LazyFrame:
     """The judged rankings of all runs in one frame: one row per judgment and run.
@@ -26,13 +67,19 @@ def judged_ranking(judgments: Judgments, rankings: Sequence[Ranking], *, texts: 
     run_id, query_id, doc_id String. Sorted by run, query_id, rank (nulls last), relevance descending; then by doc_id
     where the judgments were made ready in that order, which only metrics that see the rows need.
     """
+    return _judged(judgments, rankings, [_order(judgments, ranking) for ranking in rankings], texts=texts)
+
+
+def _judged(
+    judgments: Judgments, rankings: Sequence[Ranking], orders: Sequence[Integers], *, texts: bool, first: int = 0
+) -> pl.LazyFrame:
+    """The rows of the judgments that each run has in its order; groups count from `first`."""
     import numpy as np
 
     query = judgments.query
-    orders = [_order(judgments, ranking) for ranking in rankings]
     order = np.concatenate(orders)
-    run = np.repeat(np.arange(len(rankings)), len(query))
-    group = run * len(judgments.queries) + query[order]
+    run = np.repeat(np.arange(len(rankings)), [len(at) for at in orders])
+    group = first + run * len(judgments.queries) + query[order]
     columns = [
         pl.Series(GROUP, group.astype(np.uint32)).set_sorted(),
         pl.Series("relevance", judgments.frame["relevance"].to_numpy()[order]),

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankframe.errors import DataError, listed, warn
-from rankframe.frames.checks import Loaded
 from rankframe.frames.ledger import Note, note
 from rankframe.metrics.conventions import Convention
 from rankframe.ranking.judgments import Judgments
@@ -64,8 +63,16 @@ class Population:
             if where.any()
         ]
 
-    def covered(self, ranking: Ranking, loaded: Loaded) -> Covered:
+    def covered(
+        self, ranking: Ranking, where: str, no_results: Sequence[str] = (), failed: Sequence[str] = ()
+    ) -> Covered:
         """How one run covers the judged queries.
+
+        Args:
+            ranking: where the run has what was judged.
+            where: what messages call the run.
+            no_results: queries that it says returned nothing.
+            failed: queries whose retrieval it says failed.
 
         Raises:
             DataError: where the run has rows and none of them is of a judged query; a row that was dropped on request
@@ -76,24 +83,22 @@ class Population:
         """
         import numpy as np
 
-        has_rows = ranking.n_ret > 0
-        returned_nothing = self._among(loaded.no_results) & ~has_rows
-        failed = self._among(loaded.failed) & ~has_rows & ~returned_nothing
-        missing = ~has_rows & ~returned_nothing & ~failed
-        if loaded.frame.is_empty():
+        has_rows = ranking.n_ret != 0
+        returned_nothing = self._among(no_results) & ~has_rows
+        broke = self._among(failed) & ~has_rows & ~returned_nothing
+        missing = ~has_rows & ~returned_nothing & ~broke
+        if not ranking.n_rows:
             kinds = {
                 "that returned nothing and count 0": returned_nothing,
-                "whose retrieval failed": failed,
+                "whose retrieval failed": broke,
                 "that are missing": missing,
             }
-            told = [f"{what}: {(where & self.asked).sum():,}" for what, where in kinds.items() if where.any()]
-            warn(f"{loaded.where}: the run {ranking.run_id!r} is empty; judged queries {', '.join(told)}")
-        elif not (
-            (has_rows | returned_nothing | failed).any() or loaded.frame["query_id"].is_in(self._ids.implode()).any()
-        ):
+            told = [f"{what}: {(of & self.asked).sum():,}" for what, of in kinds.items() if of.any()]
+            warn(f"{where}: the run {ranking.run_id!r} is empty; judged queries {', '.join(told)}")
+        elif ranking.strangers and not (returned_nothing | broke).any():
             raise DataError(
-                f"{loaded.where}: the run {ranking.run_id!r} and the judgments have no query in common; run: "
-                f"{listed(loaded.frame['query_id'].unique().sort().head(3), 3)}, judgments: "
+                f"{where}: the run {ranking.run_id!r} and the judgments have no query in common; run: "
+                f"{listed(ranking.strangers, 3)}, judgments: "
                 f"{listed(self._ids.head(3), 3)}; ids are compared as text, letter by letter"
             )
         counts = self.asked.copy()
@@ -102,8 +107,8 @@ class Population:
         if self._rules.missing == "skip":
             counts &= ~missing
         if (self._rules.failed or self._rules.missing) == "skip":
-            counts &= ~failed
-        code = np.select([~self.asked, ~self._relevant, failed, missing], [4, 3, 2, 1], 0).astype(np.uint32)
+            counts &= ~broke
+        code = np.select([~self.asked, ~self._relevant, broke, missing], [4, 3, 2, 1], 0).astype(np.uint32)
         return Covered(
             status=code,
             counts=counts,
@@ -111,7 +116,7 @@ class Population:
                 said.of(ranking.run_id)
                 for said in self._noted(
                     missing_query=missing & self.asked,
-                    failed_query=failed & self.asked,
+                    failed_query=broke & self.asked,
                     no_results=returned_nothing & self.asked,
                 )
             ),

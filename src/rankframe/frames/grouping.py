@@ -1,0 +1,226 @@
+"""Rows that come in parts, as batches of whole queries.
+
+In the order of the rows where those of a query stand together; else through temporary files, sorted out by query.
+"""
+
+from __future__ import annotations
+
+import math
+import mmap
+import re
+import tempfile
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from typing import IO, TYPE_CHECKING
+
+import polars as pl
+
+from rankframe.errors import DataError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
+    Hashes = NDArray[np.uint64]
+
+_ROW = 512  # bytes of memory that a row takes at most while its batch is read and ranked, with ids of usual length
+_READ = 131_072  # rows that are read at a time: batches are made of such parts
+_BUCKETS = 64
+_UNITS = {"": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4}
+
+
+class NotGroupedError(Exception):
+    """A query comes again after its batch."""
+
+
+def rows_within(memory_limit: int | str) -> int:
+    """How many rows may be in memory at a time.
+
+    Raises:
+        DataError: for a limit that says no number of bytes.
+
+    >>> rows_within("512 MB"), rows_within("1GiB"), rows_within(51_200)
+    (1000000, 2097152, 100)
+    """
+    size = None
+    if isinstance(memory_limit, int) and not isinstance(memory_limit, bool):
+        size = float(memory_limit)
+    elif isinstance(memory_limit, str) and (
+        found := re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)(i?)b?\s*", memory_limit, re.IGNORECASE)
+    ):
+        number, unit, binary = found.groups()
+        factor = _UNITS[unit.lower()]
+        size = float(number) * (1024 ** round(math.log(factor, 1000)) if binary and unit else factor)
+    if size is None or size < 1:
+        raise DataError(
+            f'memory_limit={memory_limit!r} is no amount of memory; a number of bytes, or as "512MB", "4 GiB"'
+        )
+    return max(1, int(size) // _ROW)
+
+
+def read_size(rows: int) -> int:
+    """How many rows to read at a time where so many may be in memory."""
+    return max(1, min(_READ, rows // 4))
+
+
+def in_order(parts: Iterable[pl.DataFrame], keys: Sequence[str], rows: int) -> Generator[pl.DataFrame]:
+    """Batches of about so many rows, in their order; rows of one query that stand together stay so.
+
+    Args:
+        parts: the rows as they come, at least one part.
+        keys: the columns that name a query: query_id, with run_id where there are several runs.
+        rows: how many rows a batch has at least, but for the last.
+
+    Raises:
+        NotGroupedError: when a query comes again that an earlier batch had.
+    """
+    import numpy as np
+
+    seen = np.empty(0, dtype=np.uint64)
+    held: list[pl.DataFrame] = []
+    wanted = rows
+    for part in parts:
+        held.append(part)
+        if sum(frame.height for frame in held) < wanted:
+            continue
+        frame = _together(held)
+        hashes = _hashes(frame, keys)
+        changes = np.flatnonzero(hashes[1:] != hashes[:-1]) + 1
+        if not len(changes):  # one query alone, which goes on
+            held, wanted = [frame], 2 * frame.height
+            continue
+        last = int(changes[-1])  # of which the next part may have more
+        seen = _met(seen, hashes[:last])
+        yield frame[:last]
+        held, wanted = [_compact(frame[last:])], rows
+    frame = _together(held)
+    _met(seen, _hashes(frame, keys))
+    yield frame
+
+
+def by_bucket(
+    parts: Iterable[pl.DataFrame], keys: Sequence[str], rows: int, *, seed: int = 0
+) -> Generator[pl.DataFrame]:
+    """Batches of whole queries from rows in any order, by way of temporary files, each of some of the queries.
+
+    The files have no name, so that nothing of them is left whatever happens. Rows of a query keep their order.
+
+    Raises:
+        DataError: where there is no room for them.
+    """
+    with ExitStack() as stack:
+        try:
+            buckets = [_Bucket(stack) for _ in range(_BUCKETS)]
+            for frame in _gathered(parts, rows):
+                _sort_out(frame, keys, buckets, seed)
+        except OSError as error:
+            raise DataError(
+                f"rows of a run do not stand together by query, and sorting them out in {tempfile.gettempdir()} failed "
+                f"({error}); the variable TMPDIR names a folder with more room, or give the rows sorted by query_id"
+            ) from error
+        total = sum(bucket.rows for bucket in buckets)
+        held: list[pl.DataFrame] = []
+        for bucket in buckets:
+            if 2 * rows < bucket.rows < total:  # a bucket of one query alone cannot be divided
+                yield from by_bucket(bucket.frames(), keys, rows, seed=seed + 1)
+                continue
+            if held and sum(frame.height for frame in held) + bucket.rows > rows:
+                yield _together(held)
+                held = []
+            held += bucket.frames()
+        if held:
+            yield _together(held)
+
+
+class _Bucket:
+    """Rows in a temporary file without a name: one Arrow stream after another."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        self._file: IO[bytes] = stack.enter_context(
+            tempfile.TemporaryFile()  # noqa: SIM115  # the stack closes it
+        )
+        self.rows = 0
+
+    def add(self, frame: pl.DataFrame) -> None:
+        frame.write_ipc_stream(self._file)
+        self.rows += frame.height
+
+    def frames(self) -> Iterator[pl.DataFrame]:
+        """What was added, in order; the file's room is free when the last is let go."""
+        import pyarrow as pa
+
+        self._file.flush()
+        if not self.rows:
+            return
+        reader = pa.BufferReader(pa.py_buffer(mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)))
+        self._file.close()
+        while reader.tell() < reader.size():
+            frame = pl.from_arrow(pa.ipc.open_stream(reader).read_all())
+            assert isinstance(frame, pl.DataFrame)  # a table is no Series
+            yield frame
+
+
+def _sort_out(frame: pl.DataFrame, keys: Sequence[str], buckets: Sequence[_Bucket], seed: int) -> None:
+    """Add each row to the bucket of its query."""
+    import numpy as np
+
+    # the lower bits tell apart what ranking will group, the upper ones what an earlier sorting out did not
+    bucket = ((_hashes(frame, keys, seed) >> np.uint64(32)) % np.uint64(len(buckets))).astype(np.uint8)
+    sorted_rows = frame[np.argsort(bucket, kind="stable")]
+    ends = np.cumsum(np.bincount(bucket, minlength=len(buckets))).tolist()
+    for one, start, end in zip(buckets, [0, *ends[:-1]], ends, strict=True):
+        if start < end:
+            one.add(sorted_rows[start:end])
+
+
+def _gathered(parts: Iterable[pl.DataFrame], rows: int) -> Iterator[pl.DataFrame]:
+    """The parts put together until they have so many rows."""
+    held: list[pl.DataFrame] = []
+    for part in parts:
+        held.append(part)
+        if sum(frame.height for frame in held) >= rows:
+            yield _together(held)
+            held = []
+    if held:
+        yield _together(held)
+
+
+def _together(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    if len(parts) == 1 and parts[0].n_chunks() == 1:
+        return parts[0]
+    alike = all(frame.schema == parts[0].schema for frame in parts)
+    return pl.concat(parts, how="vertical" if alike else "diagonal_relaxed", rechunk=True)
+
+
+def _compact(frame: pl.DataFrame) -> pl.DataFrame:
+    """The same rows without the memory of those that stood before them."""
+    copied = pl.from_arrow(frame.to_arrow(compat_level=pl.CompatLevel.oldest()))
+    assert isinstance(copied, pl.DataFrame)  # a table is no Series
+    return copied
+
+
+def _hashes(frame: pl.DataFrame, keys: Sequence[str], seed: int = 0) -> Hashes:
+    """A number for the query of each row."""
+    import numpy as np
+
+    hashes: Hashes = frame[keys[0]].hash(seed).to_numpy()
+    for key in keys[1:]:
+        hashes = hashes * np.uint64(0x9E3779B97F4A7C15) + frame[key].hash(seed).to_numpy()
+    return hashes
+
+
+def _met(seen: Hashes, hashes: Hashes) -> Hashes:
+    """The queries that were met, sorted, with those of one more batch."""
+    import numpy as np
+
+    if not len(hashes):
+        return seen
+    starts = np.concatenate(([True], hashes[1:] != hashes[:-1]))
+    queries = np.unique(hashes[starts])
+    if len(seen):
+        at = np.minimum(np.searchsorted(seen, queries), len(seen) - 1)
+        if (seen[at] == queries).any():
+            raise NotGroupedError
+    merged: Hashes = np.sort(np.concatenate((seen, queries)), kind="stable")
+    return merged

@@ -1,0 +1,75 @@
+"""The report of judged rankings: scores made in blocks, kept or written as they are made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from os import PathLike
+from typing import Any
+
+import polars as pl
+
+from rankframe import __version__
+from rankframe.frames.checks import Invalid, Loaded
+from rankframe.frames.ledger import Note, ledger_frame, note
+from rankframe.frames.schemas import CORPUS, QUERIES
+from rankframe.inputs import load_ids
+from rankframe.metrics.conventions import Convention
+from rankframe.metrics.metric import Metric
+from rankframe.ranking import Judgments, Population, Ranking
+from rankframe.ranking.population import Covered
+from rankframe.report import Report
+from rankframe.saved import read_report, scores_file
+from rankframe.scoring.values import score_blocks
+from rankframe.summaries import Measured
+
+
+def reported(
+    judgments: Judgments,
+    covered: Sequence[tuple[Ranking, Covered]],
+    measured: Mapping[Metric, Measured],
+    notes: Iterable[Note],
+    options: Mapping[str, Any],
+    per_query: str | PathLike[str] | None = None,
+) -> Report:
+    """The report of runs in the order of their names; its scores go straight to the file `per_query`, if there is one.
+
+    Raises:
+        MetricError: for a metric of the caller's own that gives no number, or one outside of its range.
+        DataError: for a file that cannot be written.
+    """
+    covered = sorted(covered, key=lambda run: run[0].run_id)
+    said = [*notes, *(told for ranking, cover in covered for told in (*ranking.notes, *cover.notes))]
+    blocks = score_blocks(judgments, covered, list(measured))
+    options = {**options, "versions": {"rankframe": __version__, "polars": pl.__version__}}
+    report = partial(Report, ledger=ledger_frame(said), metrics=tuple(measured.values()), options=options)
+    if per_query is None:
+        return report(pl.concat(list(blocks), rechunk=True))
+    with scores_file(per_query) as file:
+        for scores in blocks:
+            file.write(scores)
+        file.finish(report(scores.clear()))
+    return read_report(per_query)
+
+
+def narrowed(
+    judgments: Judgments, rules: Convention, queries: object, corpus: object, invalid: Invalid
+) -> tuple[Population, list[Note], pl.Series | None]:
+    """Which judged queries count, what there is to say of the judgments alone, and the ids that were asked."""
+    notes = list(judgments.notes)
+    asked = None
+    if queries is not None:
+        loaded = load_ids(queries, QUERIES, invalid=invalid)
+        asked = loaded.frame["query_id"]
+        notes.extend(loaded.notes)
+    population = Population(judgments, rules, asked)
+    notes.extend(population.notes)
+    if corpus is not None:
+        notes.extend(_absent_documents(judgments, load_ids(corpus, CORPUS, invalid=invalid)))
+    return population, notes, asked
+
+
+def _absent_documents(judgments: Judgments, corpus: Loaded) -> list[Note]:
+    judged = judgments.frame["doc_id"].unique().sort()
+    absent = judged.filter(~judged.is_in(corpus.frame["doc_id"].implode()))
+    return [*corpus.notes, note("not_in_corpus", absent.to_list())]
