@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from rankframe import plots as plots
     from rankframe import rag as rag
     from rankframe import retrievers as retrievers
+    from rankframe import spark as spark
+    from rankframe import sql as sql
     from rankframe import tables as tables
     from rankframe.checking import check as check
     from rankframe.comparison import compare as compare
@@ -91,7 +93,7 @@ _HOMES = {
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __version__ = "0.1.0"
-_MODULES = ("comparison", "evaluation", "gates", "metrics", "plots", "rag", "retrievers", "tables")
+_MODULES = ("comparison", "evaluation", "gates", "metrics", "plots", "rag", "retrievers", "spark", "sql", "tables")
 __all__ = ["__version__", *_MODULES, *sorted(_HOME)]  # noqa: PLE0604  # names of the table above
 
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
-from tqdm import tqdm
 
 from rankframe.errors import DataError
 from rankframe.frames.checks import Invalid, Loaded, Unusable, parted_rows
 from rankframe.frames.grouping import NotGroupedError, by_bucket, in_order, read_size
 from rankframe.frames.ledger import Note
 from rankframe.frames.schemas import RUN
-from rankframe.inputs import NEEDED, Source, all_there, are_paths, load_runs, null_runs, run_name
+from rankframe.inputs import NEEDED, Source, all_there, are_paths, load_runs, null_runs, refuse_collection, run_name
 from rankframe.io.readers import conformed, scan_needed
 from rankframe.io.retrievals import holds_retrieval
 from rankframe.io.tables import unreadable
@@ -120,6 +120,7 @@ def _scan(source: Source) -> _Scan | None:
 def _scan_of(holders: Sequence[object]) -> _Scan | None:
     frames = []
     for holder in holders:
+        refuse_collection(holder)
         frame = None if holds_retrieval(holder) else scan_needed(holder, NEEDED)
         if frame is None or (len(holders) > 1 and "score" not in frame.collect_schema()):
             return None
@@ -133,9 +134,10 @@ def _valid_parts(
 ) -> Generator[pl.DataFrame]:
     """The rows that can be used; the others are noted for their run, or refused when all of them were seen."""
     wrong: dict[str, Unusable] = {}
-    with tqdm(total=scan.n_rows() if progress else None, unit=" rows", unit_scale=True, disable=not progress) as bar:
+    with _bar(scan.n_rows()) if progress else nullcontext() as bar:
         for frame in scan.parts(size):
-            bar.update(frame.height)
+            if bar is not None:
+                bar.update(frame.height)
             valid, found = parted_rows(Loaded(frame, scan.where), "score")
             if found is not None:
                 for run, part in _by_run(frame, runs):
@@ -148,6 +150,13 @@ def _valid_parts(
     if wrong and invalid == "error":
         run = min(wrong)
         raise DataError(wrong[run].message(scan.label(run, runs)))
+
+
+def _bar(rows: int) -> Any:
+    """A bar of the rows that are read."""
+    from tqdm import tqdm
+
+    return tqdm(total=rows, unit=" rows", unit_scale=True, desc="read")
 
 
 def _by_run(frame: pl.DataFrame, runs: Sequence[str]) -> list[tuple[str, pl.DataFrame]]:

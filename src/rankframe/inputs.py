@@ -112,8 +112,7 @@ def _one(holder: object, invalid: Invalid) -> Loaded:
         return loaded_retrieval(holder, only=NEEDED)
     if isinstance(holder, (str, PathLike)) and (kept := load_retrieval(existing(holder))):
         return loaded_retrieval(kept[0], str(holder), NEEDED)
-    if isinstance(holder, (str, PathLike)) and any(Path(holder).glob("corpus.*")):
-        raise DataError(f"{holder}: a BEIR folder is no run; a retriever makes one (--retriever bm25, or retrieve)")
+    refuse_collection(holder)
     if callable(holder):
         raise DataError("run: a function is a retriever; retrieve(function, queries) gives what is evaluated")
     if isinstance(holder, (list, tuple)) and holder and not all(isinstance(row, Mapping) for row in holder):
@@ -122,6 +121,12 @@ def _one(holder: object, invalid: Invalid) -> Loaded:
             f"second}}, qrels)"
         )
     return load_run(holder, invalid=invalid, only=NEEDED, checked=False)
+
+
+def refuse_collection(holder: object) -> None:
+    """A folder with a corpus holds no run."""
+    if isinstance(holder, (str, PathLike)) and any(Path(holder).glob("corpus.*")):
+        raise DataError(f"{holder}: a BEIR folder is no run; a retriever makes one (--retriever bm25, or retrieve)")
 
 
 def _split(source: Source, loaded: Loaded) -> list[tuple[str, Loaded]]:

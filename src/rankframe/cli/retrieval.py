@@ -81,6 +81,9 @@ def evaluate(
     corpus: Annotated[Path | None, typer.Option(help="Count judged documents that this corpus lacks.")] = None,
     duplicates: OnDuplicates = Duplicates.error,
     invalid: OnInvalid = Invalid.error,
+    memory_limit: Annotated[
+        str, typer.Option(help="Memory for the rows of Parquet runs at a time; larger runs are read in batches.")
+    ] = "512MB",
 ) -> None:
     """Score one or more runs, or what retrievers find in a BEIR folder, against judgments."""
     from rankframe.metrics.conventions import CONVENTIONS
@@ -113,9 +116,10 @@ def evaluate(
         corpus=corpus,
         duplicates=duplicates.value,
         invalid=invalid.value,
+        per_query=per_query,
+        memory_limit=memory_limit,
+        progress=_watched(),
     )
-    if per_query is not None:
-        report.write_parquet(per_query)
     print_report(report, output)
 
 
@@ -151,7 +155,12 @@ def _retrieved(name: str, folder: Path, limit: int, vectors: Path | None, querie
     from rankframe.retrievers.retrieving import retrieve as ask
 
     searcher = named_retriever(name, folder, vectors=vectors)
-    return ask(searcher, queries or folder, limit=limit, progress=sys.stderr is not None and sys.stderr.isatty())
+    return ask(searcher, queries or folder, limit=limit, progress=_watched())
+
+
+def _watched() -> bool:
+    """Whether somebody watches, and so is shown a bar."""
+    return sys.stderr is not None and sys.stderr.isatty()
 
 
 @app.command()

@@ -210,7 +210,7 @@ def _exact(name: str, where: str) -> pl.Expr:
             )
         return number
 
-    return pl.col(name).map_batches(cast, return_dtype=pl.Float64)
+    return pl.col(name).map_batches(cast, return_dtype=pl.Float64, is_elementwise=True)
 
 
 def read_numbers(frame: pl.LazyFrame, schema: Schema, where: str) -> pl.LazyFrame:
@@ -228,7 +228,7 @@ def _parsed(name: str, where: str) -> pl.Expr:
             raise DataError(f"{where}: {len(wrong):,} values of {name!r} are no numbers, such as {listed(wrong)}")
         return number
 
-    return pl.col(name).map_batches(parse, return_dtype=pl.Float64)
+    return pl.col(name).map_batches(parse, return_dtype=pl.Float64, is_elementwise=True)
 
 
 def collected_like(frame: Frame, lazy: pl.LazyFrame) -> Frame:

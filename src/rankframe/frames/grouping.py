@@ -116,8 +116,8 @@ def by_bucket(
                 _sort_out(frame, keys, buckets, seed)
         except OSError as error:
             raise DataError(
-                f"rows of a run do not stand together by query, and sorting them out in {tempfile.gettempdir()} failed "
-                f"({error}); the variable TMPDIR names a folder with more room, or give the rows sorted by query_id"
+                f"the rows of a run do not stand together by query, and sorting them out into temporary files failed "
+                f"({error}); the variable TMPDIR names another folder for them, or sort the rows by query_id before"
             ) from error
         total = sum(bucket.rows for bucket in buckets)
         held: list[pl.DataFrame] = []
