@@ -6,7 +6,7 @@ import re
 import tomllib
 from pathlib import Path
 
-TESTS = ("pytest", "pytest-xdist", "hypothesis", "pandas", "pytrec-eval-terrier")
+TESTS = ("duckdb", "pytest", "pytest-xdist", "hypothesis", "pandas", "pytrec-eval-terrier")
 
 project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 bounds = [

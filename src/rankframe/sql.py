@@ -33,7 +33,7 @@ def judged_ranking(*, run: str = "run", qrels: str = "qrels", run_id: bool = Fal
     stays, with `n_ret` 0.
 
     It is standard SQL (SQL:2003, with window functions) and tested in DuckDB. PostgreSQL 15 (with `collate`) and Spark
-    4.3 gave the same rows when they were tried; of other engines this says what their documentation does:
+    4.3 gave the same rows when they were tried. What is said of other engines is not tried:
 
     - Equal scores are ordered by document id, descending, by bytes. So compare DuckDB, Snowflake, BigQuery and Spark
       unless a column or the session has another collation. PostgreSQL compares by its locale: give `collate='"C"'`.

@@ -10,7 +10,8 @@ import mmap
 import re
 import tempfile
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
 from typing import IO, TYPE_CHECKING
 
 import polars as pl
@@ -112,25 +113,41 @@ def by_bucket(
     with ExitStack() as stack:
         try:
             buckets = [_Bucket(stack) for _ in range(_BUCKETS)]
-            for frame in _gathered(parts, rows):
-                _sort_out(frame, keys, buckets, seed)
+            with closing(ahead(_gathered(parts, rows))) as gathered:
+                for frame in gathered:
+                    _sort_out(frame, keys, buckets, seed)
         except OSError as error:
             raise DataError(
                 f"the rows of a run do not stand together by query, and sorting them out into temporary files failed "
                 f"({error}); the variable TMPDIR names another folder for them, or sort the rows by query_id before"
             ) from error
-        total = sum(bucket.rows for bucket in buckets)
-        held: list[pl.DataFrame] = []
-        for bucket in buckets:
-            if 2 * rows < bucket.rows < total:  # a bucket of one query alone cannot be divided
-                yield from by_bucket(bucket.frames(), keys, rows, seed=seed + 1)
-                continue
-            if held and sum(frame.height for frame in held) + bucket.rows > rows:
-                yield _together(held)
-                held = []
-            held += bucket.frames()
-        if held:
+        with closing(ahead(_emptied(buckets, keys, rows, seed))) as batches:
+            yield from batches
+
+
+def _emptied(buckets: Sequence[_Bucket], keys: Sequence[str], rows: int, seed: int) -> Generator[pl.DataFrame]:
+    """What is in the buckets, small ones together; ones that are too large are sorted out again."""
+    total = sum(bucket.rows for bucket in buckets)
+    held: list[pl.DataFrame] = []
+    for bucket in buckets:
+        if 2 * rows < bucket.rows < total:  # a bucket of one query alone cannot be divided
+            yield from by_bucket(bucket.frames(), keys, rows, seed=seed + 1)
+            continue
+        if held and sum(frame.height for frame in held) + bucket.rows > rows:
             yield _together(held)
+            held = []
+        held += bucket.frames()
+    if held:
+        yield _together(held)
+
+
+def ahead(parts: Generator[pl.DataFrame]) -> Generator[pl.DataFrame]:
+    """The same parts, each made while the one before it is in use."""
+    with closing(parts), ThreadPoolExecutor(1) as other:
+        pending = other.submit(next, parts, None)
+        while (part := pending.result()) is not None:
+            pending = other.submit(next, parts, None)
+            yield part
 
 
 class _Bucket:
@@ -174,7 +191,7 @@ def _sort_out(frame: pl.DataFrame, keys: Sequence[str], buckets: Sequence[_Bucke
             one.add(sorted_rows[start:end])
 
 
-def _gathered(parts: Iterable[pl.DataFrame], rows: int) -> Iterator[pl.DataFrame]:
+def _gathered(parts: Iterable[pl.DataFrame], rows: int) -> Generator[pl.DataFrame]:
     """The parts put together until they have so many rows."""
     held: list[pl.DataFrame] = []
     for part in parts:
