@@ -351,7 +351,7 @@ def test_nothing_is_written_where_anything_fails(tmp_path: Path) -> None:
     assert [place] == list(tmp_path.iterdir())
     with pytest.raises(FileNotFoundError, match=r"no folder .*absent for .*scores.parquet; make it first"):
         rf.evaluate(RUN.lazy(), QRELS, per_query=tmp_path / "absent" / "scores.parquet")
-    with pytest.raises(rf.DataError, match="is a folder; name the file"):
+    with pytest.raises(rf.DataError, match="it is a folder; name the file"):
         rf.evaluate(RUN.lazy(), QRELS, per_query=tmp_path)
 
 
@@ -362,12 +362,12 @@ def test_no_temporary_file_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 _INTERRUPTED = """
-import sys, polars as pl, rankframe as rf
+import os, sys, polars as pl, rankframe as rf
 run = pl.scan_parquet(sys.argv[1])
 def slow(frame):
     import time
     time.sleep(0.05)
-    print("read", flush=True)
+    os.write(1, b"read\\n")
     return frame
 run = run.map_batches(slow, streamable=True)
 rf.evaluate(run, sys.argv[2], metrics="mrr", memory_limit=60 * 512, per_query=sys.argv[3])

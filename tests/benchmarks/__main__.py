@@ -1,6 +1,6 @@
 """Measure every speed and memory aim and print one Markdown table.
 
-    python -m tests.benchmarks [--quick] [--workload NAME ...]
+    python -m tests.benchmarks [--quick] [--workload NAME ...] [--data FOLDER] [--pictures FOLDER]
 
 Both sides of a row run in turn in each round; a ratio is the median of the ratios of the rounds.
 """
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -25,8 +25,13 @@ import numpy as np
 import polars as pl
 
 from . import peers
+from .beyond import ROWS as ROWS_BEYOND
+from .beyond import ROWS_OF_EACH, beyond, many_runs
 from .comparing import comparing
 from .data import WORKLOADS, Data, Workload, generate
+from .engines import ROWS as ROWS_OF_ENGINES
+from .engines import engines
+from .growth import SIZES, growth
 from .lexical import SAMPLES, lexical
 from .retrievers import bm25_at_scale, cost_of_a_query, slow_retriever
 from .rows import Aim, Row, Side, Times, faster, in_turn, needed, told
@@ -36,15 +41,14 @@ SMALL_ROUNDS = 41
 IMPORT_ROUNDS = 15
 SLOW_ROUNDS = 3
 RUNS = 20
-QUICK = 10  # --quick divides the queries of M and L by this
+QUICK = 10  # --quick divides the queries of M and L, and the rows of K and of the many runs, by this
+QUICK_ROWS = 2_000_000
+QUICK_SIZES = (1_000_000, 2_000_000, 5_000_000)
+NAMED = (
+    *("rankframe", "polars", "numpy", "pytrec-eval-terrier", "ranx", "ir-measures", "bm25s", "ragas", "scipy"),
+    *("pyspark", "duckdb"),
+)
 NOT_IMPORTED = ("numpy", "pyarrow", "typer")
-
-
-def agree(ours: peers.Means, theirs: peers.Means) -> None:
-    """Times are only worth something where both sides compute the same."""
-    far = {name: (ours[name], mean) for name, mean in theirs.items() if abs(ours[name] - mean) > 1e-9}
-    if far:
-        raise AssertionError(f"means differ: {far}")
 
 
 def command(arguments: list[str]) -> None:
@@ -58,7 +62,7 @@ def small(workload: Workload, rounds: int) -> Iterator[Row]:
     """S and G: frames in memory, where fixed cost counts."""
     data = generate(workload)
     run, qrels = peers.run_dict(data.run), peers.qrels_dict(data.qrels)
-    agree(peers.rankframe(data.run, data.qrels), peers.pytrec_eval_dicts(run, qrels))
+    peers.agree(peers.rankframe(data.run, data.qrels), peers.pytrec_eval_dicts(run, qrels))
     seconds = in_turn(
         {
             "ours": partial(peers.rankframe, data.run, data.qrels),
@@ -77,7 +81,7 @@ def frames(data: Data, rounds: int) -> Iterator[Row]:
     qrels = peers.qrels_dict(data.qrels)
     run = peers.run_dict(data.run)
     ours = partial(peers.rankframe, data.run, data.qrels)
-    agree(ours(), peers.pytrec_eval_dicts(run, qrels))
+    peers.agree(ours(), peers.pytrec_eval_dicts(run, qrels))
     seconds = in_turn(
         {
             "ours": ours,
@@ -106,7 +110,10 @@ def frames(data: Data, rounds: int) -> Iterator[Row]:
     told(f"{data.workload}, {RUNS} runs")
     runs = {f"run{number:02}": data.run for number in range(RUNS)}
     seconds = in_turn({"many": partial(peers.rankframe_runs, runs, data.qrels), "one": ours}, rounds)
-    yield needed(f"{data.workload}, frames, {RUNS} runs", "one run", seconds["many"], seconds["one"], 18)
+    name = f"{data.workload}, frames, {RUNS} runs"
+    yield needed(name, "one run", seconds["many"], seconds["one"], 18)
+    singly = [RUNS * second for second in seconds["one"]]
+    yield needed(name, f"{RUNS} evaluations, reckoned from one", seconds["many"], singly, 0.85)
 
 
 def unchecked(ours: Side) -> object:
@@ -206,8 +213,18 @@ def imports(rounds: int) -> Iterator[Row]:
 # The command.
 
 
-def rows(chosen: Iterable[str], folder: Path, *, quick: bool) -> Iterator[Row]:
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """Where passing files go, where large runs are kept, and where pictures go, if anywhere."""
+
+    passing: Path
+    data: Path
+    pictures: Path | None
+
+
+def rows(chosen: Iterable[str], folders: Folders, *, quick: bool) -> Iterator[Row]:
     """Every row of the chosen workloads."""
+    folder = folders.passing
     rounds = SLOW_ROUNDS if quick else ROUNDS
     large = {name: workload.smaller(QUICK) if quick else workload for name, workload in WORKLOADS.items()}
     for name in chosen:
@@ -232,8 +249,24 @@ def rows(chosen: Iterable[str], folder: Path, *, quick: bool) -> Iterator[Row]:
                 yield from lexical(folder, SAMPLES // (QUICK if quick else 1), rounds, 1 if quick else SLOW_ROUNDS)
             case "C":
                 yield from comparing(1, 5, 698) if quick else comparing(rounds)
+            case "X" | "growth" | "K":
+                yield from beyond_memory(name, folders, quick=quick)
             case _:
                 yield from imports(SLOW_ROUNDS if quick else IMPORT_ROUNDS)
+
+
+def beyond_memory(name: str, folders: Folders, *, quick: bool) -> Iterator[Row]:
+    """The workloads on large files."""
+    times, rounds = (QUICK, 1) if quick else (1, SLOW_ROUNDS)
+    match name:
+        case "X":
+            yield from beyond(folders.data, folders.passing, rounds, QUICK_ROWS if quick else ROWS_BEYOND)
+            yield from many_runs(folders.data, rounds, ROWS_OF_EACH // times)
+        case "growth":
+            sizes = QUICK_SIZES if quick else SIZES
+            yield from growth(folders.data, (1, 1) if quick else (ROUNDS, SLOW_ROUNDS), sizes, folders.pictures)
+        case _:
+            yield from engines(folders.data, folders.passing, rounds, ROWS_OF_ENGINES // times)
 
 
 def installed(name: str) -> bool:
@@ -245,26 +278,28 @@ def installed(name: str) -> bool:
 
 
 def versions() -> str:
-    names = ("rankframe", "polars", "numpy", "pytrec-eval-terrier", "ranx", "ir-measures", "bm25s", "ragas", "scipy")
-    return ", ".join(f"{name} {version(name)}" for name in names if installed(name))
+    return ", ".join(f"{name} {version(name)}" for name in NAMED if installed(name))
 
 
 def main() -> None:
-    everything = ["import", "S", "G", "M", "L", "R", "T", "C"]
+    everything = ["import", "S", "G", "M", "L", "R", "T", "C", "X", "growth", "K"]
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=str(__doc__).partition("\n")[0])
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="a tenth of the queries of M and L, fewer rounds: no word on the aims",
+        help="a tenth of the queries of M and L, or less, fewer rounds: no word on the aims",
     )
     parser.add_argument("--workload", action="append", choices=everything, help="only these rows; may be repeated")
+    parser.add_argument("--data", type=Path, help="where large runs are kept and found again, 3 GB; else they pass")
+    parser.add_argument("--pictures", type=Path, help="where the pictures of growth and their numbers go")
     arguments: Any = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="rankframe-benchmarks-") as folder:
-        found = list(rows(arguments.workload or everything, Path(folder), quick=arguments.quick))
-    print("| workload | against | ratio | aim | seconds ours / theirs |")
-    print("|---|---|---|---|---|")
-    for row in found:
-        print(row if not arguments.quick else replace(row, aim=None))
+    with tempfile.TemporaryDirectory(prefix="rankframe-benchmarks-") as name:
+        data = (arguments.data or Path(name) / "data").resolve()
+        folders = Folders(Path(name), data, arguments.pictures)
+        print("| workload | against | ratio | aim | seconds ours / theirs |")
+        print("|---|---|---|---|---|")
+        for row in rows(arguments.workload or everything, folders, quick=arguments.quick):
+            print(row if not arguments.quick else replace(row, aim=None), flush=True)
     machine = f"{pl.thread_pool_size()} threads, {os.cpu_count()} cores"
     print(f"\nPython {platform.python_version()}, {versions()}; {machine}.")
 

@@ -112,7 +112,7 @@ def generate(workload: Workload, seed: int = 0) -> Data:
             pl.Series("score", (TOP_SCORE - below_top).ravel() / 1000),
         ]
     )
-    query, slot = _graded_slots(workload, rng) if workload.graded else _sparse_slots(workload, rng)
+    query, slot = _graded_slots(workload, rng) if workload.graded else sparse_slots(workload, rng)
     retrieved = slot < workload.depth
     at_rank = documents[query, np.minimum(slot, workload.depth - 1)]
     elsewhere = (offset[query, 0] + stride[query, 0] * slot) % prime
@@ -127,7 +127,7 @@ def generate(workload: Workload, seed: int = 0) -> Data:
     return Data(workload, run.rechunk(), qrels.rechunk())
 
 
-def _sparse_slots(workload: Workload, rng: np.random.Generator) -> tuple[Integers, Integers]:
+def sparse_slots(workload: Workload, rng: np.random.Generator) -> tuple[Integers, Integers]:
     """Query and slot of a few judgments each: a rank from 0, or from `depth` on where it is not retrieved."""
     depth = workload.depth
     counts = 1 + rng.poisson(workload.judged - 1, workload.queries)

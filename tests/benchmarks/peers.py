@@ -32,6 +32,13 @@ _OUR_NAMES = {
 ROOT = Path(__file__).resolve().parents[2]
 
 
+def agree(ours: Means, theirs: Means, tolerance: float = 1e-9) -> None:
+    """Times are only worth something where both sides compute the same."""
+    far = {name: (ours[name], mean) for name, mean in theirs.items() if not abs(ours[name] - mean) <= tolerance}
+    if far or not theirs:
+        raise AssertionError(f"means differ: {far or 'there are none'}")
+
+
 # rankframe.
 
 

@@ -86,8 +86,9 @@ def needed(
     theirs: list[float],
     bound: float | None = None,
     unit: str = "",
+    hoped: float | None = None,
 ) -> Row:
     """The row of how many times as much ours needs."""
     ratios = [our / their for our, their in zip(ours, theirs, strict=True)]
-    aim = None if bound is None else Aim(bound, at_most=True)
+    aim = None if bound is None else Aim(bound, at_most=True, hoped=hoped)
     return Row(workload, against, median(ratios), len(ratios), aim, median(ours), median(theirs), unit)

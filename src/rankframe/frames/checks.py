@@ -106,13 +106,10 @@ class Unusable:
         kinds = {kind: count + other.kinds[kind] for kind, count in self.kinds.items()}
         return Unusable(self.rows + other.rows, kinds, (*self.places, *other.places)[:EXAMPLES])
 
-    def message(self, where: str) -> str:
-        """The error that refuses them."""
+    def message(self, where: str, how: str = 'invalid="drop" leaves such rows out and counts them') -> str:
+        """The error that refuses them, with what resolves it."""
         told = " and ".join(f"{count:,} {kind}" for kind, count in self.kinds.items() if count)
-        return (
-            f"{where}: {told}, in {counted(self.rows, 'row')}: {with_more(self.places, self.rows)}; "
-            f'invalid="drop" leaves such rows out and counts them'
-        )
+        return f"{where}: {told}, in {counted(self.rows, 'row')}: {with_more(self.places, self.rows)}; {how}"
 
 
 def _usable(numbers: pl.Series, *, finite: bool) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any, Protocol, runtime_checkable
 
@@ -233,12 +234,25 @@ def _parsed(name: str, where: str) -> pl.Expr:
 
 def collected_like(frame: Frame, lazy: pl.LazyFrame) -> Frame:
     """`lazy`, in memory where `frame` is: errors of expressions then come without Polars' plan behind them."""
-    return lazy if isinstance(frame, pl.LazyFrame) else lazy.collect()
+    return lazy if isinstance(frame, pl.LazyFrame) else collected(lazy)
 
 
 def collected(frame: Frame) -> pl.DataFrame:
-    """The frame in memory."""
-    return frame.collect() if isinstance(frame, pl.LazyFrame) else frame
+    """The frame in memory; an error of ours that its plan raises is told as we said it."""
+    with as_said():
+        return frame.collect() if isinstance(frame, pl.LazyFrame) else frame
+
+
+@contextmanager
+def as_said() -> Iterator[None]:
+    """Errors of ours without what Polars puts behind them: the expression in which they were raised."""
+    try:
+        yield
+    except DataError as error:
+        said, context, _ = str(error).partition("\n\nThis error occurred")
+        if not context:
+            raise
+        raise DataError(said) from error
 
 
 def nested_columns(source: Mapping[Any, Any], value: str, where: str) -> tuple[pl.DataFrame, list[str]]:

@@ -36,6 +36,7 @@ class Schema:
     columns: tuple[Column, ...]
     label: str = ""
     key: str = ""  # the column by whose ids messages name rows
+    mapped: bool = True  # whether who reads it takes columns=, a mapping of names
 
     def column(self, name: str) -> Column | None:
         """The known column of this name."""
@@ -65,19 +66,21 @@ class Schema:
                 continue
             found = [name for name in (column.name, *column.aliases) if name in present and name not in renames]
             if len(found) > 1:
+                which = (
+                    f'say which with columns={{"{found[0]}": "{column.name}"}}' if self.mapped else "drop one of them"
+                )
                 raise DataError(
-                    f"{where}: {' and '.join(map(repr, found))} both name the column {column.name!r}; "
-                    f'say which with columns={{"{found[0]}": "{column.name}"}}'
+                    f"{where}: {' and '.join(map(repr, found))} both name the column {column.name!r}; {which}"
                 )
             if found:
                 renames[found[0]] = column.name
             elif column.required:
                 seen = [name for name in present if not name.startswith("__rankframe")]
                 hint = next((told for mark, told in _MARKS.items() if len(seen) == 1 and mark in seen[0]), "")
+                other = f'anything else by columns={{"yours": "{column.name}"}}' if self.mapped else "rename yours"
                 raise DataError(
                     f"{where}: no column {column.name!r} for {self.name} among {listed(seen, 12) or 'no columns'}; "
-                    f"{hint}read as {column.name}: {', '.join((column.name, *column.aliases))}; "
-                    f'anything else by columns={{"yours": "{column.name}"}}'
+                    f"{hint}read as {column.name}: {', '.join((column.name, *column.aliases))}; {other}"
                 )
         clash = {new for old, new in renames.items() if old != new} & (set(present) - set(renames))
         if clash:
@@ -138,6 +141,7 @@ JUDGED = Schema(
         Column("n_ret", "number", required=False),
     ),
     "judged ranking",
+    mapped=False,
 )
 POOL = Schema(
     "a pool",

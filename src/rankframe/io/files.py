@@ -131,7 +131,7 @@ def place_for(path: str | PathLike[str]) -> Path:
     """
     place = Path(path)
     if place.is_dir():
-        raise DataError(f"{place} is a folder; name the file that is to be written")
+        raise DataError(f"{place}: cannot be written, it is a folder; name the file")
     if not place.parent.is_dir():
         raise FileNotFoundError(f"no folder {place.parent} for {place}; make it first")
     return place

@@ -9,7 +9,17 @@ from pathlib import Path
 import polars as pl
 
 from rankframe.errors import DataError, listed, warn
-from rankframe.frames.checks import LINE, Duplicates, Invalid, Loaded, choice, settled_judgments, valid_ids, valid_rows
+from rankframe.frames.checks import (
+    LINE,
+    Duplicates,
+    Invalid,
+    Loaded,
+    choice,
+    parted_rows,
+    settled_judgments,
+    valid_ids,
+    valid_rows,
+)
 from rankframe.frames.coerce import (
     Frame,
     collected,
@@ -185,14 +195,12 @@ def load_qrels(
 
 def load_judged(source: object) -> Loaded:
     """A judged ranking with where it came from; its ids and grades are checked, its ranks only read as numbers."""
-    if isinstance(source, Mapping):
-        raise DataError(
-            f"{JUDGED.label}: a mapping is none; expected a frame or a path, with a row per judgment: query_id, "
-            f"doc_id, relevance, rank"
-        )
     loaded = _load(source, JUDGED, None, None, "error", tuple(column.name for column in JUDGED.columns))
-    loaded.frame = read_numbers(loaded.frame.lazy(), JUDGED, loaded.where).collect()
-    return valid_rows(loaded, "relevance", "error")
+    loaded.frame = collected(read_numbers(loaded.frame.lazy(), JUDGED, loaded.where))
+    valid, wrong = parted_rows(loaded, "relevance")
+    if wrong is not None:
+        raise DataError(wrong.message(loaded.where, "filter such rows out before, if they are no judgments"))
+    return valid
 
 
 def _judged(source: object, split: str | None) -> object:
@@ -253,8 +261,8 @@ def _load(
     frame = table_frame(source, where, schema.text_names(_mapping(columns, where)))
     if frame is None:
         raise DataError(
-            f"{where}: a {type(source).__name__} holds no table; expected a path, a mapping, or a frame (Polars, "
-            f"pandas, pyarrow, a list of records)"
+            f"{where}: a {type(source).__name__} holds no table; expected a path, "
+            f"{'' if schema is JUDGED else 'a mapping, '}or a frame (Polars, pandas, pyarrow, a list of records)"
         )
     return Loaded(conformed(frame, schema, where, _mapping(columns, where), only), where)
 
@@ -263,6 +271,11 @@ def _load_mapping(source: Mapping[object, object], schema: Schema, where: str) -
     if schema in (RUN, QRELS):
         frame, empty = nested_columns(source, schema.columns[2].name, where)
         return Loaded(frame, where, no_results=empty)
+    if schema is JUDGED:
+        raise DataError(
+            f"{where}: a mapping is none; expected a frame or a path, with a row per judgment: query_id, doc_id, "
+            f"relevance, rank"
+        )
     return Loaded(collected(conform(text_columns(source, schema.columns[0].name, where), schema, where)), where)
 
 
@@ -288,9 +301,12 @@ def _load_path(
             value = read_json(path)
             if isinstance(value, Mapping):
                 return _load_mapping(value, schema, where)
-            if not isinstance(value, list) or not all(isinstance(record, Mapping) for record in value):
-                raise DataError(f"{path}: a JSON file holds a mapping or a list of records; see read_{schema.label}")
-            frame = record_frame(value, where, schema.text_names(_mapping(columns, where)))
+            frame = _json_records(value, schema, where, _mapping(columns, where))
+        case "trec" if schema is JUDGED:
+            raise DataError(
+                f"{path}: a judged ranking is read from Parquet, CSV, TSV, JSON or JSON lines, by the suffix of its "
+                f"file"
+            )
         case kind if schema is RUN:
             frame, notes = read_trec_run(path, columns, invalid, msmarco=kind == "msmarco", only=only)
         case _ if schema is QRELS:
@@ -302,10 +318,18 @@ def _load_path(
     return Loaded(conformed(frame, schema, where, _renames(columns), only), where, notes)
 
 
+def _json_records(value: object, schema: Schema, where: str, columns: Mapping[str, str] | None) -> pl.DataFrame:
+    """The frame of what a JSON file holds that is no mapping."""
+    if not isinstance(value, list) or not all(isinstance(record, Mapping) for record in value):
+        holds = "a list of records" if schema is JUDGED else "a mapping or a list of records"
+        raise DataError(f"{where}: a JSON file holds {holds}, got {value!s:.40}")
+    return record_frame(value, where, schema.text_names(columns))
+
+
 def _format(path: Path, given: Format | None, schema: Schema) -> Format:
     """The format as given or by suffix; else TREC, and for texts JSON lines if the first line is one, or a table."""
     kind = format_of(path, given, "trec")
-    if kind != "trec" or given is not None or schema.label in ("run", "qrels"):
+    if kind != "trec" or given is not None or schema in (RUN, QRELS, JUDGED):
         return kind
     first = first_line(path)
     return "jsonl" if first is None or first[1][0].startswith("{") else "tsv"
@@ -319,10 +343,10 @@ def conformed(
     only: tuple[str, ...] | None = None,
 ) -> pl.DataFrame:
     """The frame with our names and dtypes, `only` some of its columns, in memory."""
-    frame = _named(frame, schema, where, renames)
-    if only is not None:
-        frame = frame.select([name for name in only if name in frame.collect_schema()])
     try:
+        frame = _named(frame, schema, where, renames)
+        if only is not None:
+            frame = frame.select([name for name in only if name in frame.collect_schema()])
         return collected(frame)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise unreadable(where, "a table", error) from error

@@ -13,7 +13,7 @@ import polars as pl
 
 from rankframe.errors import EXAMPLES, DataError, MetricError, counted, listed, with_more
 from rankframe.frames.ledger import note, pairs
-from rankframe.inputs import described
+from rankframe.inputs import described, null_runs
 from rankframe.io.files import place_for
 from rankframe.io.readers import load_judged
 from rankframe.metrics.conventions import Convention, Count
@@ -100,16 +100,18 @@ def evaluate_ranking(
         place_for(per_query)
     loaded = load_judged(judged)
     frame, where = loaded.frame, loaded.where
+    if "run_id" in frame.columns and (nameless := frame["run_id"].null_count()):
+        raise null_runs(where, nameless)
     if frame.is_empty():
         raise DataError(f"{where}: there are no judgments; expected columns query_id, doc_id, relevance, rank")
-    if "n_ret" not in frame.columns:
-        _refuse_without_n_ret(asked, rules, where)
     frame = _places(frame, where)
     runs = _runs(frame)
     first = next(iter(runs.values()))
     own = replace(loaded, frame=first.select("query_id", "doc_id", "relevance"))
     judgments = judge(own, by_id=any(not isinstance(metric, BuiltIn) for metric in asked))
     bound = measured(asked, judgments.max_grade)
+    if "n_ret" not in frame.columns:
+        _refuse_without_n_ret(bound, rules, where)
     population, notes, _ = narrowed(judgments, rules, queries, corpus, "error")
     if rules.self_hits == "drop":
         _refuse_self_hits(frame, where)
@@ -138,7 +140,8 @@ def _refuse_without_n_ret(metrics: Iterable[Metric], rules: Convention, where: s
         )
     needing = [metric.name for metric in metrics if _needs_n_ret(metric)]
     if needing:
-        raise MetricError(f"{where}: {listed(needing)} need the column n_ret; {how}, or ask for other metrics")
+        need = "needs" if len(needing) == 1 else "need"
+        raise MetricError(f"{where}: {listed(needing)} {need} the column n_ret; {how}, or ask for other metrics")
 
 
 def _needs_n_ret(metric: Metric) -> bool:
@@ -160,7 +163,7 @@ def _places(frame: pl.DataFrame, where: str) -> pl.DataFrame:
     refuse = partial(_refuse, frame, where)
     refuse(
         pl.struct(*query, "doc_id").is_duplicated(),
-        "row whose pair stands there again",
+        "whose pair stands there again",
         "a repeated row of the run, or of the judgments, makes two of a join",
     )
     for name in numbers:
@@ -169,7 +172,7 @@ def _places(frame: pl.DataFrame, where: str) -> pl.DataFrame:
         absent = value.is_null() if name == "rank" else pl.lit(value=False)
         refuse(
             ~(proper.fill_null(value=False) | absent),
-            f"row whose {name} is no {what}",
+            f"whose {name} is no {what}",
             "null is for documents that the run does not have"
             if name == "rank"
             else f"{name} is a {what} in every row",
@@ -181,21 +184,23 @@ def _places(frame: pl.DataFrame, where: str) -> pl.DataFrame:
         if name == "n_ret":
             refuse(
                 pl.col(name).n_unique().over(query) > 1,
-                "row whose n_ret is not that of the other rows of its query",
+                "whose n_ret is not that of the other rows of its query",
                 "n_ret counts the documents of the run for the query",
                 name,
             )
             refuse(
                 pl.col("rank") > pl.col(name),
-                "row whose rank is behind n_ret, the end of the ranking",
+                "whose rank is behind n_ret, the end of the ranking",
                 "n_ret counts all documents of the run for the query",
                 "rank",
             )
         else:
             refuse(
                 pl.col(name).is_not_null() & pl.struct(*query, name).is_duplicated(),
-                f"row whose {name} another document of its query has",
-                "documents with equal scores have places of their own, by doc_id, descending, as ROW_NUMBER() gives",
+                f"whose {name} another document of its query has",
+                "documents with equal scores have places of their own, by doc_id, descending, as ROW_NUMBER() gives"
+                if name == "rank"
+                else "documents of equal grades have places of their own; ideal_rank is not needed, leave it out",
                 name,
             )
     if "ideal_rank" in numbers:
@@ -205,7 +210,7 @@ def _places(frame: pl.DataFrame, where: str) -> pl.DataFrame:
             where,
             (pl.col("ideal_rank") != pl.int_range(1, pl.len() + 1).over(query))
             | (pl.col("relevance") > pl.col("relevance").shift().over(query)).fill_null(value=False),
-            "row whose ideal_rank is not its place by grade",
+            "whose ideal_rank is not its place by grade",
             "ideal_rank counts the judgments of a query from 1, highest grade first; it is not needed, leave it out",
             "ideal_rank",
         )
@@ -218,7 +223,7 @@ def _refuse(frame: pl.DataFrame, where: str, wrong: pl.Expr, what: str, how: str
     if rows.height:
         values = [] if name is None else [f" {value}" for value in rows[name].head(EXAMPLES)]
         told = [f"{pair}{value}" for pair, value in zip_longest(pairs(rows), values, fillvalue="")]
-        raise DataError(f"{where}: {counted(rows.height, what)}: {with_more(told, rows.height)}; {how}")
+        raise DataError(f"{where}: {counted(rows.height, 'row')} {what}: {with_more(told, rows.height)}; {how}")
 
 
 def _runs(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
@@ -277,7 +282,7 @@ def _refuse_self_hits(frame: pl.DataFrame, where: str) -> None:
         frame,
         where,
         pl.col("rank").is_not_null() & (pl.col("doc_id") == pl.col("query_id")),
-        "row whose document is the query itself",
+        "whose document is the query itself",
         "drop such rows of the run before ranks are found, as this convention does, or name another convention",
         "rank",
     )
