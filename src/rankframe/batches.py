@@ -11,7 +11,7 @@ import polars as pl
 
 from rankframe.errors import DataError
 from rankframe.frames.checks import Invalid, Loaded, Unusable, parted_rows
-from rankframe.frames.grouping import NotGroupedError, ahead, by_bucket, in_order, read_size
+from rankframe.frames.grouping import NotGroupedError, by_bucket, in_order, read_size
 from rankframe.frames.ledger import Note
 from rankframe.frames.schemas import RUN
 from rankframe.inputs import NEEDED, Source, all_there, are_paths, load_runs, null_runs, refuse_collection, run_name
@@ -46,10 +46,7 @@ def run_batches(
     notes: dict[str, list[Note]] = {}
     parts = _valid_parts(scan, runs, invalid, read_size(rows), notes, progress=progress)
     frame = pl.DataFrame()
-    with (
-        closing(parts),
-        closing(ahead(in_order(parts, scan.keys, rows)) if grouped else by_bucket(parts, scan.keys, rows)) as batches,
-    ):
+    with closing(parts), closing((in_order if grouped else by_bucket)(parts, scan.keys, rows)) as batches:
         for frame in batches:
             for run, part in _by_run(frame, runs):
                 yield run_name(source, run, runs), Loaded(part, scan.label(run, runs))

@@ -12,7 +12,8 @@ import tempfile
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
-from typing import IO, TYPE_CHECKING
+from itertools import pairwise
+from typing import IO, TYPE_CHECKING, TypeVar
 
 import polars as pl
 
@@ -27,12 +28,13 @@ if TYPE_CHECKING:
 
 _ROW = 512  # bytes of memory that a row takes at most while its batch is read and ranked, with ids of usual length
 _READ = 131_072  # rows that are read at a time: batches are made of such parts
-_BUCKETS = 64
+_BITS = 6  # of a hash, which name a bucket
+T = TypeVar("T")
 _UNITS = {"": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4}
 
 
 class NotGroupedError(Exception):
-    """A query comes again after its batch."""
+    """A query comes again after others."""
 
 
 def rows_within(memory_limit: int | str) -> int:
@@ -74,7 +76,7 @@ def in_order(parts: Iterable[pl.DataFrame], keys: Sequence[str], rows: int) -> G
         rows: how many rows a batch has at least, but for the last.
 
     Raises:
-        NotGroupedError: when a query comes again that an earlier batch had.
+        NotGroupedError: when a query comes again after others, unless all rows are one batch.
     """
     import numpy as np
 
@@ -92,11 +94,12 @@ def in_order(parts: Iterable[pl.DataFrame], keys: Sequence[str], rows: int) -> G
             held, wanted = [frame], 2 * frame.height
             continue
         last = int(changes[-1])  # of which the next part may have more
-        seen = _met(seen, hashes[:last])
+        seen = _met(seen, hashes[np.concatenate(([0], changes[:-1]))])
         yield frame[:last]
         held, wanted = [_compact(frame[last:])], rows
     frame = _together(held)
-    _met(seen, _hashes(frame, keys))
+    if len(seen):
+        _met(seen, np.unique(_hashes(frame, keys)))
     yield frame
 
 
@@ -112,7 +115,7 @@ def by_bucket(
     """
     with ExitStack() as stack:
         try:
-            buckets = [_Bucket(stack) for _ in range(_BUCKETS)]
+            buckets = [_Bucket(stack) for _ in range(2**_BITS)]
             with closing(ahead(_gathered(parts, rows))) as gathered:
                 for frame in gathered:
                     _sort_out(frame, keys, buckets, seed)
@@ -123,6 +126,15 @@ def by_bucket(
             ) from error
         with closing(ahead(_emptied(buckets, keys, rows, seed))) as batches:
             yield from batches
+
+
+def ahead(made: Generator[T]) -> Generator[T]:
+    """The same things, each made while the one before it is in use."""
+    with closing(made), ThreadPoolExecutor(1) as other:
+        pending = other.submit(next, made, None)
+        while (thing := pending.result()) is not None:
+            pending = other.submit(next, made, None)
+            yield thing
 
 
 def _emptied(buckets: Sequence[_Bucket], keys: Sequence[str], rows: int, seed: int) -> Generator[pl.DataFrame]:
@@ -139,15 +151,6 @@ def _emptied(buckets: Sequence[_Bucket], keys: Sequence[str], rows: int, seed: i
         held += bucket.frames()
     if held:
         yield _together(held)
-
-
-def ahead(parts: Generator[pl.DataFrame]) -> Generator[pl.DataFrame]:
-    """The same parts, each made while the one before it is in use."""
-    with closing(parts), ThreadPoolExecutor(1) as other:
-        pending = other.submit(next, parts, None)
-        while (part := pending.result()) is not None:
-            pending = other.submit(next, parts, None)
-            yield part
 
 
 class _Bucket:
@@ -182,13 +185,12 @@ def _sort_out(frame: pl.DataFrame, keys: Sequence[str], buckets: Sequence[_Bucke
     """Add each row to the bucket of its query."""
     import numpy as np
 
-    # the lower bits tell apart what ranking will group, the upper ones what an earlier sorting out did not
-    bucket = ((_hashes(frame, keys, seed) >> np.uint64(32)) % np.uint64(len(buckets))).astype(np.uint8)
-    sorted_rows = frame[np.argsort(bucket, kind="stable")]
+    bucket = (_hashes(frame, keys, seed) >> np.uint64(64 - _BITS)).astype(np.uint8)  # 8 bits sort fastest
+    rows = frame[np.argsort(bucket, kind="stable")]
     ends = np.cumsum(np.bincount(bucket, minlength=len(buckets))).tolist()
-    for one, start, end in zip(buckets, [0, *ends[:-1]], ends, strict=True):
+    for one, (start, end) in zip(buckets, pairwise([0, *ends]), strict=True):
         if start < end:
-            one.add(sorted_rows[start:end])
+            one.add(rows[start:end])
 
 
 def _gathered(parts: Iterable[pl.DataFrame], rows: int) -> Generator[pl.DataFrame]:
@@ -227,17 +229,11 @@ def _hashes(frame: pl.DataFrame, keys: Sequence[str], seed: int = 0) -> Hashes:
     return hashes
 
 
-def _met(seen: Hashes, hashes: Hashes) -> Hashes:
-    """The queries that were met, sorted, with those of one more batch."""
+def _met(seen: Hashes, queries: Hashes) -> Hashes:
+    """The queries that were met, sorted, with those of one more batch, each of which is to be new."""
     import numpy as np
 
-    if not len(hashes):
-        return seen
-    starts = np.concatenate(([True], hashes[1:] != hashes[:-1]))
-    queries = np.unique(hashes[starts])
-    if len(seen):
-        at = np.minimum(np.searchsorted(seen, queries), len(seen) - 1)
-        if (seen[at] == queries).any():
-            raise NotGroupedError
     merged: Hashes = np.sort(np.concatenate((seen, queries)), kind="stable")
+    if (merged[1:] == merged[:-1]).any():
+        raise NotGroupedError
     return merged

@@ -28,6 +28,7 @@ class Judgments:
     frame: query_id, doc_id String, relevance Float64, ...; one row per judgment, in any order.
     query, ideal_rank: for each row, the number of its query and its place in the ideal ranking.
     order: the rows by query and ideal rank. With `by_id`, equal grades stand in the order of their ids.
+    ends: for each query, where its rows end in this order.
     queries: query_id String, sorted: what the numbers stand for; numbers: the same by id. n_rel: documents of each
         with a grade above 0.
     docs: the hash of each row's document. keys: the hashes of the pairs, sorted, all different; by_key: their rows.
@@ -37,6 +38,7 @@ class Judgments:
     query: Integers
     ideal_rank: Integers
     order: Integers
+    ends: Integers
     queries: pl.Series
     numbers: dict[str, int]
     n_rel: Integers
@@ -46,6 +48,18 @@ class Judgments:
     by_key: Integers
     seed: int
     notes: tuple[Note, ...]
+
+    def docs_of(self, queries: Integers) -> pl.Series:
+        """The hashes of the documents that are judged for these queries, given by their numbers, ascending."""
+        import numpy as np
+
+        if len(queries) == len(self.queries):
+            return self.docs
+        ends = self.ends[queries]
+        lengths = ends - np.where(queries > 0, self.ends[queries - 1], 0)
+        at = np.arange(lengths.sum()) + np.repeat(ends - np.cumsum(lengths), lengths)
+        docs: pl.Series = self.docs[self.order[at]]
+        return docs
 
 
 def judge(loaded: Loaded, duplicates: Duplicates = "error", *, by_id: bool = True) -> Judgments:
@@ -79,13 +93,15 @@ def judge(loaded: Loaded, duplicates: Duplicates = "error", *, by_id: bool = Tru
     by = (_narrow(-relevance), _narrow(query))
     order = np.lexsort((frame["doc_id"].rank("ordinal").to_numpy(), *by)) if by_id else np.lexsort(by)
     sizes = np.bincount(query)
+    ends = np.cumsum(sizes)
     ideal_rank = np.empty(len(query), dtype=np.int64)
-    ideal_rank[order] = np.arange(1, len(query) + 1) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    ideal_rank[order] = np.arange(1, len(query) + 1) - np.repeat(ends - sizes, sizes)
     return Judgments(
         frame=frame,
         query=query,
         ideal_rank=ideal_rank,
         order=order,
+        ends=ends,
         queries=pl.Series("query_id", list(numbers), dtype=pl.String),
         numbers=numbers,
         n_rel=np.bincount(query[relevance > 0], minlength=len(numbers)),

@@ -1,7 +1,8 @@
 """The rows of a run, query by query and best score first, and the places of documents among them.
 
-Cost is a few linear passes and no sort where the rows already stand so; otherwise one sort of row numbers by score
-within each query.
+Cost is a few linear passes and no sort where the rows already stand so. Otherwise they are brought together by query,
+and the rows above a few judged documents are counted; where these are many, or more is asked for, row numbers are
+sorted by score within each query.
 """
 
 from __future__ import annotations
@@ -20,15 +21,16 @@ if TYPE_CHECKING:
 
 _LARGE = 200_000  # rows from which on it pays to look at some before a pass over all of them is made
 _LOOK = 4096  # how many are looked at
+_COUNTED = 3  # comparisons for each row up to which counting is faster than sorting
 
 
 @dataclass(slots=True)
 class Listing:
-    """The rows of a run, query by query and best score first.
+    """The rows of a run, query by query.
 
     queries: the query id of each group. starts, ends: where it lies among the positions. order: position -> row of
     the frame, None where the frame already stands in this order. by_row: the scores by row. hashes: of the documents,
-    by row.
+    by row. best_first: whether the best score of each query stands first.
     """
 
     frame: pl.DataFrame
@@ -38,6 +40,7 @@ class Listing:
     order: Integers | None
     by_row: Scores
     hashes: pl.Series
+    best_first: bool
 
     def rows(self, positions: Integers) -> Integers:
         """The frame's row numbers at these positions."""
@@ -52,6 +55,21 @@ class Listing:
         """A column of the frame, by position."""
         return column if self.order is None else column[self.order]
 
+    def sort(self) -> None:
+        """Put the best score of each query first."""
+        import numpy as np
+
+        if self.best_first:
+            return
+        lengths = self.ends - self.starts
+        group = np.repeat(np.arange(len(lengths), dtype=np.uint32), lengths)
+        row = np.arange(len(self.by_row), dtype=np.uint32) if self.order is None else self.order
+        score = self.by_row if self.order is None else self.by_row[row]
+        rows = pl.DataFrame([pl.Series("group", group).set_sorted(), pl.Series("score", score), pl.Series("row", row)])
+        by_score = pl.col("row").sort_by("score", descending=True)
+        ordered = rows.lazy().group_by("group", maintain_order=True).agg(by_score).collect()["row"]
+        self.order, self.best_first = ordered.explode(empty_as_null=False).to_numpy(), True
+
     def group_of(self, rows: Integers) -> Integers:
         """Which group each row of the frame belongs to."""
         import numpy as np
@@ -65,7 +83,7 @@ class Listing:
 
 
 def listed_rows(frame: pl.DataFrame, seed: int) -> Listing:
-    """Bring the rows together by query, best score first; at no cost where they stand so."""
+    """Bring the rows together by query; at no cost where they stand so."""
     import numpy as np
 
     ids, scores, hashes = frame["query_id"], frame["score"].to_numpy(), frame["doc_id"].hash(seed)
@@ -76,20 +94,15 @@ def listed_rows(frame: pl.DataFrame, seed: int) -> Listing:
             ends = np.cumsum(groups["len"].to_numpy(), dtype=np.int64)
             starts = ends - groups["len"].to_numpy()
             rising = np.flatnonzero(scores[1:] > scores[:-1]) + 1
-            if (starts[np.searchsorted(starts, rising, side="right") - 1] == rising).all():
-                return Listing(frame, values, starts, ends, None, scores, hashes)
-    grouped = (
-        frame.lazy()
-        .select("query_id", "score", row=pl.int_range(pl.len(), dtype=pl.UInt32))
-        .group_by("query_id")
-        .agg(pl.col("row").sort_by("score", descending=True))
-        .collect()
-    )
+            falling = bool((starts[np.searchsorted(starts, rising, side="right") - 1] == rising).all())
+            return Listing(frame, values, starts, ends, None, scores, hashes, falling)
+    row = pl.int_range(pl.len(), dtype=pl.UInt32)
+    grouped = frame.lazy().select("query_id", row=row).group_by("query_id").agg("row").collect()
     lengths = grouped["row"].list.len().to_numpy()
     ends = np.cumsum(lengths, dtype=np.int64)
     starts = ends - lengths
     order = grouped["row"].explode(empty_as_null=False).to_numpy()
-    return Listing(frame, grouped["query_id"], starts, ends, order, scores, hashes)
+    return Listing(frame, grouped["query_id"], starts, ends, order, scores, hashes, best_first=False)
 
 
 def repeated_groups(listing: Listing) -> Integers:
@@ -113,6 +126,10 @@ def places_of(listing: Listing, row: Integers, group: Integers) -> Integers:
     """Ranks of the documents in these rows: ties are put in the order of document ids, descending."""
     import numpy as np
 
+    if not listing.best_first:
+        if (listing.ends - listing.starts)[group].sum() <= _COUNTED * len(listing.by_row):
+            return _counted(listing, row, group)
+        listing.sort()
     start, end = listing.starts[group], listing.ends[group]
     score = listing.by_row[row]
     if listing.order is None:  # the row is the position, and mostly a tie ends beside it
@@ -139,6 +156,49 @@ def places_of(listing: Listing, row: Integers, group: Integers) -> Integers:
     settled = members[by_row[np.searchsorted(np.sort(rows), row[tied])]]
     place[tied] = settled - start[tied] + 1
     return place
+
+
+def _counted(listing: Listing, row: Integers, group: Integers) -> Integers:
+    """The same without an order: as many as stand above, counted among all rows of the query."""
+    import numpy as np
+
+    scores = listing.by_row if listing.order is None else listing.by_row[listing.order]
+    place = np.empty(len(row), dtype=np.int64)
+    by_group = np.argsort(group, kind="stable")
+    first = np.flatnonzero(np.diff(group[by_group], prepend=-1))
+    nth = np.arange(len(row)) - np.repeat(first, np.diff(first, append=len(row)))
+    for n in range(int(nth.max(initial=-1)) + 1):  # one document of each query at a time
+        here = by_group[nth == n]
+        groups, positions = group[here], None
+        if 2 * len(groups) > len(listing.starts):  # then all rows are looked at as they stand
+            groups = np.arange(len(listing.starts))
+        lengths = (listing.ends - listing.starts)[groups]
+        offset = np.cumsum(lengths) - lengths
+        if len(groups) < len(listing.starts):
+            positions = np.arange(lengths.sum()) + np.repeat(listing.starts[groups] - offset, lengths)
+        own = np.full(len(listing.starts), np.nan)  # above which nothing is, where there is no document
+        own[group[here]] = listing.by_row[row[here]]
+        score, mine = scores if positions is None else scores[positions], np.repeat(own[groups], lengths)
+        above = np.zeros(len(listing.starts), dtype=np.int64)
+        above[groups] = np.add.reduceat(score > mine, offset, dtype=np.int64)
+        tied = np.flatnonzero(score == mine)
+        above += _tied_above(listing, tied if positions is None else positions[tied], row[here], group[here])
+        place[here] = 1 + above[group[here]]
+    return place
+
+
+def _tied_above(listing: Listing, positions: Integers, row: Integers, group: Integers) -> Integers:
+    """For each group, at how many of the positions a document stands that ties go to before that of its row."""
+    import numpy as np
+
+    of = np.searchsorted(listing.ends, positions, side="right")
+    own = np.zeros(len(listing.ends), dtype=np.int64)
+    own[group] = row
+    rows = listing.rows(positions)
+    others = rows != own[of]
+    of, rows = of[others], rows[others]
+    docs = listing.frame["doc_id"]
+    return np.bincount(of[(docs[rows] > docs[own[of]]).to_numpy()], minlength=len(listing.ends))
 
 
 def _first(listing: Listing, score: Scores, low: Integers, high: Integers, *, strictly: bool) -> Integers:

@@ -123,13 +123,15 @@ class RunRanker:
         self._n_queries += len(listing.queries)
         self._n_ret[query[known]] = (listing.ends - listing.starts)[known]
         judgment, row, group = _hits(listing, query, judgments)
+        deep = self._deep(listing, query)
+        if len(deep) or "rank" in frame.columns:
+            listing.sort()
         self._rank[judgment] = places_of(listing, row, group)
         self._found.append(judgment)
         if not known.all():
             notes.append(note("unjudged_query", listing.queries.filter(pl.Series(~known)).sort().to_list()))
         if (cutoff := self._cutoff) is not None:
-            asked = known if self._asked is None else known & self._asked[query]
-            notes += _ties_at(cutoff, listing, asked)
+            notes += _ties_at(cutoff, listing, deep)
             short = [query for query, left in loaded.collapsed.items() if left < cutoff and query in judgments.numbers]
             notes.append(note("collapsed_below_cutoff", short))
         if "rank" in frame.columns:
@@ -169,6 +171,15 @@ class RunRanker:
             self._met = frame["query_id"].is_in(self._judgments.queries.implode()).any()
         if not self._met:
             self._strangers = sorted({*self._strangers, *frame["query_id"].unique().bottom_k(3)})[:3]
+
+    def _deep(self, listing: Listing, query: Integers) -> Integers:
+        """The groups of judged queries whose rankings go on behind the largest cutoff."""
+        import numpy as np
+
+        if self._cutoff is None:
+            return np.empty(0, dtype=np.int64)
+        asked = (query >= 0) & (True if self._asked is None else self._asked[query])
+        return np.flatnonzero(asked & (listing.ends - listing.starts > places(self._cutoff)))
 
     def _without_duplicates(self, frame: pl.DataFrame, queries: pl.Series) -> pl.DataFrame:
         """Confirm repeated pairs by their text; remember them as an error, or keep the best score of each."""
@@ -221,8 +232,9 @@ def _hits(listing: Listing, query: Integers, judgments: Judgments) -> tuple[Inte
     import numpy as np
 
     row = np.arange(listing.frame.height)
-    if len(row) > _FEW * len(judgments.docs):
-        row = np.flatnonzero(listing.hashes.is_in(judgments.docs.implode()).to_numpy())
+    docs = judgments.docs_of(np.unique(query[query >= 0]))
+    if len(row) > _FEW * len(docs):
+        row = np.flatnonzero(listing.hashes.is_in(docs.implode()).to_numpy())
     group = listing.group_of(row)
     known = query[group] >= 0
     row, group = row[known], group[known]
@@ -236,14 +248,10 @@ def _hits(listing: Listing, query: Integers, judgments: Judgments) -> tuple[Inte
     return judgment[same], row[same], group[same]
 
 
-def _ties_at(cutoff: int, listing: Listing, known: Flags) -> list[Note]:
-    """Judged queries whose first `cutoff` places end between two documents with the same score."""
-    import numpy as np
-
-    cutoff = places(cutoff)
-    deeper = np.flatnonzero(known & (listing.ends - listing.starts > cutoff))
-    last = listing.starts[deeper] + cutoff - 1
-    tied = deeper[listing.scores(last) == listing.scores(last + 1)]
+def _ties_at(cutoff: int, listing: Listing, deep: Integers) -> list[Note]:
+    """Queries whose first `cutoff` places end between two documents with the same score, of those that go on behind."""
+    last = listing.starts[deep] + places(cutoff) - 1
+    tied = deep[listing.scores(last) == listing.scores(last + 1)]
     return [note("tie_at_cutoff", listing.queries[tied].sort().to_list())] if len(tied) else []
 
 
