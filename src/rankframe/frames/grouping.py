@@ -116,9 +116,11 @@ def by_bucket(
     with ExitStack() as stack:
         try:
             buckets = [_Bucket(stack) for _ in range(2**_BITS)]
-            with closing(ahead(_gathered(parts, rows))) as gathered:
-                for frame in gathered:
-                    _sort_out(frame, keys, buckets, seed)
+            with closing(ahead(_sorted_out(_gathered(parts, rows), keys, seed))) as sorted_out:
+                for frame, order, ends in sorted_out:
+                    ordered = frame[order]
+                    for bucket, (start, end) in zip(buckets, pairwise([0, *ends]), strict=True):
+                        bucket.add(ordered[start:end])
         except OSError as error:
             raise DataError(
                 f"the rows of a run do not stand together by query, and sorting them out into temporary files failed "
@@ -163,8 +165,9 @@ class _Bucket:
         self.rows = 0
 
     def add(self, frame: pl.DataFrame) -> None:
-        frame.write_ipc_stream(self._file)
-        self.rows += frame.height
+        if not frame.is_empty():
+            frame.write_ipc_stream(self._file)
+            self.rows += frame.height
 
     def frames(self) -> Iterator[pl.DataFrame]:
         """What was added, in order; the file's room is free when the last is let go."""
@@ -181,16 +184,16 @@ class _Bucket:
             yield frame
 
 
-def _sort_out(frame: pl.DataFrame, keys: Sequence[str], buckets: Sequence[_Bucket], seed: int) -> None:
-    """Add each row to the bucket of its query."""
+def _sorted_out(
+    parts: Iterable[pl.DataFrame], keys: Sequence[str], seed: int
+) -> Generator[tuple[pl.DataFrame, Integers, list[int]]]:
+    """Each part with its row numbers by bucket, in order, and where the rows of each bucket end among them."""
     import numpy as np
 
-    bucket = (_hashes(frame, keys, seed) >> np.uint64(64 - _BITS)).astype(np.uint8)  # 8 bits sort fastest
-    rows = frame[np.argsort(bucket, kind="stable")]
-    ends = np.cumsum(np.bincount(bucket, minlength=len(buckets))).tolist()
-    for one, (start, end) in zip(buckets, pairwise([0, *ends]), strict=True):
-        if start < end:
-            one.add(rows[start:end])
+    for frame in parts:
+        bucket = (_hashes(frame, keys, seed) >> np.uint64(64 - _BITS)).astype(np.uint8)  # 8 bits sort fastest
+        ends = np.cumsum(np.bincount(bucket, minlength=2**_BITS))
+        yield frame, np.argsort(bucket, kind="stable"), ends.tolist()
 
 
 def _gathered(parts: Iterable[pl.DataFrame], rows: int) -> Generator[pl.DataFrame]:
