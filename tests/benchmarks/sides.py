@@ -130,6 +130,32 @@ def pytrec_eval(run: str, qrels: str) -> list[Measurement]:
     return [_timed(lambda: peers.pytrec_eval_parquet(run, qrels))]
 
 
+def plain_polars(run: str, qrels: str, scores: str | None = None) -> list[Measurement]:
+    """The same window and joins as a plan of Polars, nothing checked, then `rankframe.evaluate_ranking`."""
+    import polars as pl
+
+    import rankframe as rf
+
+    _warm()
+    query = "query_id"
+
+    def call() -> Report:
+        rows = pl.scan_parquet(f"{run}/*.parquet").select(query, "doc_id", "score")
+        placed = rows.sort(query, "score", "doc_id", descending=[False, True, True]).with_columns(
+            rank=pl.int_range(1, pl.len() + 1).over(query)
+        )
+        judged = (
+            pl.scan_parquet(qrels)
+            .join(placed.drop("score"), on=[query, "doc_id"], how="left")
+            .join(rows.group_by(query).agg(n_ret=pl.len()), on=query, how="left")
+            .with_columns(pl.col("n_ret").fill_null(0))
+        )
+        report: Report = rf.evaluate_ranking(judged, metrics=peers.METRICS, convention=CONVENTION)
+        return report
+
+    return [_timed(call, scores)]
+
+
 def spark(run: str, qrels: str, cores: int = 2, scores: str | None = None) -> list[Measurement]:
     """`rankframe.spark.evaluate` in a session that is already there: the first call and one that finds it warm."""
     evaluate: _Call = import_module("rankframe.spark").evaluate
@@ -140,7 +166,7 @@ def spark(run: str, qrels: str, cores: int = 2, scores: str | None = None) -> li
     session = builder.getOrCreate()
     try:
         frames = session.read.parquet(run), session.read.parquet(qrels)
-        call = lambda: evaluate(*frames, metrics=peers.METRICS, convention=CONVENTION)
+        call = lambda: evaluate(*frames, peers.METRICS, convention=CONVENTION)
         return [_timed(call, scores), _timed(call)]
     finally:
         session.stop()
@@ -175,7 +201,7 @@ def duckdb(run: str, qrels: str, scores: str | None = None) -> list[Measurement]
     return [_timed(call, scores)]
 
 
-_SIDES = ("rankframe", "together", "singly", "limit", "pytrec_eval", "spark", "duckdb")
+_SIDES = ("rankframe", "together", "singly", "limit", "pytrec_eval", "plain_polars", "spark", "duckdb")
 
 
 def _evaluated(runs: object, qrels: str) -> Report:

@@ -68,7 +68,7 @@ def _evaluated(run: Path, qrels: Path, scores: Path, *, spill: Path, address_spa
 
 
 def test_grouped_and_shuffled_rows_score_alike_in_little_memory(folder: Path, qrels: Path, grouped: Path) -> None:
-    """The shuffled rows in four gigabytes of address space; both peaks below 900 MB; nothing left of the sorting out."""
+    """The shuffled rows in four gigabytes of address space; of the sorting out nothing is left."""
     spill = folder / "spill"
     spill.mkdir()
     first = _evaluated(grouped, qrels, folder / "grouped.parquet", spill=spill)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
 ROUNDED = "rounded"
-"""Whether a whole number or decimal is none that a double holds; a column where there may be such."""
+"""A column where numbers may be such that a double would round them: the text of those, null for all others."""
 
 SMALL = 1_000_000
 """Rows up to which a frame is sent to every executor, rather than that rows are moved to meet it."""
@@ -39,7 +39,7 @@ def needs_spark() -> None:
 def conformed(source: object, schema: Schema) -> DataFrame:
     """The columns of a run or of judgments under our names, and no others.
 
-    Columns: run_id string where a run has it, query_id, doc_id string, score or relevance double, `ROUNDED` boolean
+    Columns: run_id string where a run has it, query_id, doc_id string, score or relevance double, `ROUNDED` string
     where the number was of a type of more than 53 bits. A run with `rank` and no `score` gets score = -rank.
 
     Raises:
@@ -101,15 +101,15 @@ def _id(value: Expression, dtype: DataType, column: Column, where: str) -> Expre
 
 
 def _number(value: Expression, dtype: DataType, name: str, where: str) -> tuple[Expression, Expression | None]:
-    """A number as double, and whether that rounds it where it may."""
+    """A number as double, and its text where that rounds it; None for a type that a double holds."""
     from pyspark.sql import functions as sf
     from pyspark.sql import types as st
 
     double = value.cast("double")
     if isinstance(dtype, st.LongType):
-        return double, sf.coalesce(~value.between(-_EXACT_INTEGER, _EXACT_INTEGER), sf.lit(False))
+        return double, sf.when(~value.between(-_EXACT_INTEGER, _EXACT_INTEGER), value.cast("string"))
     if isinstance(dtype, st.DecimalType):
-        return double, ~double.try_cast(dtype).eqNullSafe(value)
+        return double, sf.when(~double.try_cast(dtype).eqNullSafe(value), value.cast("string"))
     if isinstance(dtype, (st.NumericType, st.NullType)):
         return double, None
     raise DataError(
@@ -138,26 +138,35 @@ def unusable(number: str) -> dict[str, Expression]:
 
 
 def refuse_rounded(rows: DataFrame, schema: Schema) -> None:
-    """The error for whole numbers and decimals that a double would round."""
-    from pyspark.sql import functions as sf
+    """Refuse whole numbers and decimals that a double would round.
 
-    number = "relevance" if schema is QRELS else "score"
-    found = collected(rows.filter(sf.col(ROUNDED)).select(number).limit(1))
-    raise DataError(
-        f"{schema.label}: {number!r} holds {found[number][0]:.0f}, about, which Float64 would round (exact up to 2**53), "
-        f"so different values could tie; scale the numbers down before"
-    )
+    Raises:
+        DataError: where there is one.
+    """
+    if ROUNDED not in rows.columns:
+        return
+    found = collected(rows.select(ROUNDED).filter(f"{ROUNDED} is not null").limit(1))
+    if found.height:
+        number = "relevance" if schema is QRELS else "score"
+        raise DataError(
+            f"{schema.label}: {number!r} holds {found[ROUNDED][0]}, which Float64 would round (exact up to 2**53), so "
+            f"different values could tie; scale the numbers down before"
+        )
 
 
 def collected(frame: DataFrame) -> pl.DataFrame:
     """A Spark DataFrame in memory."""
-    made: Any = pl.from_arrow(frame.toArrow())
-    return made  # type: ignore[no-any-return]  # of a table
+    return pl.DataFrame(frame.toArrow())
 
 
 def sent(session: SparkSession, frame: pl.DataFrame) -> DataFrame:
-    """A frame as a Spark DataFrame; one that is small goes to every executor when it is joined."""
+    """A frame as a Spark DataFrame."""
+    made = session.createDataFrame(frame.to_arrow(compat_level=pl.CompatLevel.oldest()))
+    return near(made, frame.height)
+
+
+def near(frame: DataFrame, rows: int) -> DataFrame:
+    """A Spark DataFrame of so many rows, which goes to every executor when it is joined, unless there are many."""
     from pyspark.sql import functions as sf
 
-    made = session.createDataFrame(frame.to_arrow(compat_level=pl.CompatLevel.oldest()))
-    return sf.broadcast(made) if frame.height <= SMALL else made
+    return sf.broadcast(frame) if rows <= SMALL else frame

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -9,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankframe.errors import EXAMPLES, DataError, counted, with_more
+from rankframe.errors import EXAMPLES, DataError, counted, listed, with_more
 from rankframe.frames.checks import Duplicates, Invalid, Unusable
 from rankframe.frames.ledger import Note, note
-from rankframe.frames.schemas import RUN
+from rankframe.frames.schemas import QRELS, RUN
 from rankframe.inputs import Source, null_runs, run_name
 from rankframe.spark.frames import collected, sent, unusable
 
@@ -123,7 +124,7 @@ def repeated_rows(run: Run, duplicates: Duplicates) -> list[Note]:
         number, count, _ = counts.row(0)
         raise DataError(
             f"{run.wheres[number]}: {counted(count, '(query, document) pair')} more than once: "
-            f"{with_more(_pairs(examples[number]), count)}; "
+            f"{with_more(_pairs(row[:2] for row in examples[number]), count)}; "
             f'duplicates="best" keeps the best score of each and counts the rest'
         )
     return [
@@ -137,7 +138,7 @@ def _worse(pairs: list[tuple[Any, ...]]) -> list[str]:
     return [told for *pair, n in pairs for told in _pairs([tuple(pair)]) * (min(n, EXAMPLES + 1) - 1)][:EXAMPLES]
 
 
-def _pairs(rows: list[tuple[Any, ...]]) -> list[str]:
+def _pairs(rows: Iterable[tuple[Any, ...]]) -> list[str]:
     return [f"({query}, {doc})" for query, doc in rows]
 
 
@@ -152,3 +153,12 @@ def first_rows(rows: DataFrame, *columns: str) -> dict[int, list[tuple[Any, ...]
     for number, *values in collected(few).sort("run", "place").drop("place").iter_rows():
         found.setdefault(number, []).append(tuple(values))
     return found
+
+
+def no_judgments(rows: DataFrame) -> DataError:
+    """The error for empty qrels, with ids of the run."""
+    few = rows.select("query_id").filter("query_id is not null").distinct().orderBy("query_id").limit(3)
+    return DataError(
+        f"{QRELS.label}: there are no judgments (expected query_id, doc_id, relevance); queries of the run: "
+        f"{listed(collected(few)['query_id']) or 'none'}"
+    )

@@ -1,4 +1,4 @@
-"""One look at every row of a run, on Spark: what each query has, what is wrong with it, which judged documents are there.
+"""One look at every row of a run, on Spark: what each query has, what is wrong, which judged documents are there.
 
 The rows are brought together by query as one number per document, its hash, so that little is moved: as many different
 ones as rows say that no document is there twice. Where there are fewer, the texts decide.
@@ -26,13 +26,12 @@ _LONGEST = 2**31 - 2  # no list of Spark's is longer
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """What the judgments know, as Spark DataFrames.
+    """What is judged, on Spark.
 
-    queries: query_id string, number long. pairs: query_id, doc_id string, judgment long. n_queries: how many queries.
+    queries: query_id string, number long (from 0), hashes array of long, of the judged documents. n_queries: how many.
     """
 
     queries: DataFrame
-    pairs: DataFrame
     n_queries: int
 
 
@@ -42,16 +41,18 @@ class Survey:
 
     rows: the run without rows that were left out.
     judged: run, number (of the query), n_ret Int64, tied Boolean (whether the last place that counts is inside a tie),
-        for judged queries of the run; hits: run, number, judgment Int64, score Float64, of judged documents.
-    totals: run, rows (valid ones), queries, unjudged (of them) Int64; a row per run.
-    notes: what was left out, with the places of the runs.
+        for judged queries of the run; hits: run, number Int64, doc_id String, score Float64, of judged documents and
+        perhaps others of the same hash.
+    totals: run, rows (valid ones), met (those of them that are of judged queries), queries, unjudged (of them) Int64; a
+        row per run.
+    notes: what was left out.
     """
 
     rows: DataFrame
     judged: pl.DataFrame
     hits: pl.DataFrame
     totals: pl.DataFrame
-    notes: tuple[tuple[int, Note], ...]
+    notes: tuple[Note, ...]
 
 
 def survey(
@@ -82,30 +83,31 @@ def survey(
     seen = _seen(run, lookup, drops_own=drops_own, cutoff=cutoff)
     n_queries = 1 if lookup is None else lookup.n_queries
     totals = _totals(run, seen, n_queries)
-    if totals["rounded"].any():
+    if totals["rounded"].sum():
         refuse_rounded(run.rows, RUN)
-    rows, notes = run.rows, []
-    if totals["bad"].any():
+    rows, notes = run.rows, list[Note]()
+    if totals["bad"].sum():
         notes += invalid_rows(run, invalid)
-    if totals["own"].any():
+    if totals["own"].sum():
         notes += own_rows(run)
-    if totals["bad"].any() or totals["own"].any():
+    if totals["bad"].sum() or totals["own"].sum():
         rows = rows.filter(kept(drops_own=drops_own))
     rows = rows.select("run", "query_id", "doc_id", "score")
-    if totals["suspects"].any() and (repeated := repeated_rows(replace(run, rows=rows), duplicates)):
+    if totals["suspects"].sum() and (repeated := repeated_rows(replace(run, rows=rows), duplicates)):
         notes += repeated
         rows = rows.groupBy("run", "query_id", "doc_id").agg(sf.max("score").alias("score"))
         seen = _seen(replace(run, rows=rows), lookup, drops_own=False, cutoff=cutoff)
         before, totals = totals, _totals(run, seen, n_queries)
-        totals = totals.with_columns(before["rows"])  # as in memory: before rows were dropped as repetitions
-    known = seen.filter(pl.col("key") >= 0)
-    known = known.with_columns(run=pl.col("key") // n_queries, number=pl.col("key") % n_queries)
+        totals = totals.with_columns(before["rows"], before["met"])  # as in memory: before rows were left out
+    known = seen.filter(pl.col("key") >= 0).with_columns(
+        run=pl.col("key") // n_queries, number=pl.col("key") % n_queries
+    )
     hits = known.select("run", "number", "hits").explode("hits", empty_as_null=False).unnest("hits")
     return Survey(
         rows,
         known.filter(pl.col("n_ret") > 0).select("run", "number", "n_ret", "tied"),
-        hits.drop_nulls("judgment"),
-        totals.select("run", "rows", "queries", "unjudged"),
+        hits.drop_nulls("doc_id"),
+        totals.select("run", "rows", "queries", "unjudged", "met"),
         tuple(notes),
     )
 
@@ -119,13 +121,15 @@ def _seen(run: Run, lookup: Lookup | None, *, drops_own: bool, cutoff: int | Non
     from pyspark.sql import functions as sf
 
     n_runs = len(run.names)
-    rows, number, judgment = run.rows, sf.lit(None).cast("long"), sf.lit(None).cast("long")
+    rows, number, judged = run.rows, sf.lit(None).cast("long"), sf.lit(False)
     n_queries = 0
     if lookup is not None:
-        rows = rows.join(lookup.queries, "query_id", "left").join(lookup.pairs, ["query_id", "doc_id"], "left")
-        number, judgment, n_queries = sf.col("number"), sf.col("judgment"), lookup.n_queries
+        rows, n_queries = rows.join(lookup.queries, "query_id", "left"), lookup.n_queries
+        number, judged = sf.col("number"), sf.array_contains("hashes", sf.xxhash64("doc_id"))
     is_kept, value = kept(drops_own=drops_own), sf.col("score")
+    rounded = sf.col(ROUNDED).isNotNull() if ROUNDED in rows.columns else sf.lit(False)
     bad = ~kept(drops_own=False)
+    flag = sf.when(rounded, "rounded").when(bad, "bad").when(~is_kept, "own")
     other = sf.pmod(sf.xxhash64("query_id"), sf.lit(_HASHES // n_runs)) * n_runs + sf.col("run")
     # One number as the key sorts several times faster than a text. Queries without judgments may share one: that
     # makes suspects, of which the texts decide.
@@ -133,20 +137,20 @@ def _seen(run: Run, lookup: Lookup | None, *, drops_own: bool, cutoff: int | Non
     narrow = rows.select(
         key.alias("key"),
         sf.when(is_kept, sf.xxhash64("doc_id")).alias("hash"),
-        bad.alias("bad"),
-        (~bad & ~is_kept).alias("own"),
-        (sf.col(ROUNDED) if ROUNDED in rows.columns else sf.lit(False)).alias("rounded"),
-        sf.when(is_kept & judgment.isNotNull(), sf.struct(judgment.alias("judgment"), value)).alias("hit"),
+        flag.alias("flag"),
+        sf.when(is_kept & judged, sf.struct("doc_id", "score")).alias("hit"),
         sf.when(is_kept & number.isNotNull() & sf.lit(_has_ties(cutoff)), value).alias("score"),
     )
     by_query = narrow.groupBy("key").agg(
-        *(sf.count_if(name).alias(name) for name in ("bad", "own", "rounded")),
+        *(sf.count_if(sf.col("flag") == name).alias(name) for name in ("bad", "own", "rounded")),
         sf.collect_list("hash").alias("hashes"),
         sf.collect_list("hit").alias("hits"),
         *([sf.sort_array(sf.collect_list("score"), asc=False).alias("scores")] if _has_ties(cutoff) else []),
     )
-    counted_ = by_query.select(
-        sf.when(sf.col("key") >= 0, sf.col("key")).otherwise(-1 - sf.pmod(-1 - sf.col("key"), sf.lit(n_runs))).alias("key"),
+    told = by_query.select(
+        sf.when(sf.col("key") >= 0, sf.col("key"))
+        .otherwise(-1 - sf.pmod(-1 - sf.col("key"), sf.lit(n_runs)))
+        .alias("key"),
         "bad",
         "own",
         "rounded",
@@ -156,7 +160,7 @@ def _seen(run: Run, lookup: Lookup | None, *, drops_own: bool, cutoff: int | Non
         _tied(cutoff).alias("tied"),
     )
     return collected(
-        counted_.groupBy("key").agg(
+        told.groupBy("key").agg(
             *(sf.sum(name).cast("long").alias(name) for name in ("bad", "own", "rounded", "n_ret")),
             sf.count_if(sf.col("n_ret") > 0).alias("queries"),
             sf.count_if("suspect").alias("suspects"),
@@ -181,15 +185,13 @@ def _tied(cutoff: int | None) -> Column:
 
 
 def _totals(run: Run, seen: pl.DataFrame, n_queries: int) -> pl.DataFrame:
-    """What each run has in all: run, rows, bad, own, rounded, queries, unjudged, suspects; a row per run, in order."""
+    """What each run has in all: run, bad, own, rounded, queries, suspects, rows, unjudged, met; a row per run."""
     key = pl.col("key")
-    found = (
-        seen.group_by(run=pl.when(key < 0).then(-1 - key).otherwise(key // n_queries))
-        .agg(
-            pl.col("bad", "own", "rounded", "queries", "suspects").sum(),
-            rows=(pl.col("n_ret") + pl.col("own")).sum(),
-            unjudged=pl.col("queries").filter(key < 0).sum(),
-        )
+    found = seen.group_by(run=pl.when(key < 0).then(-1 - key).otherwise(key // n_queries)).agg(
+        pl.col("bad", "own", "rounded", "queries", "suspects").sum(),
+        rows=(pl.col("n_ret") + pl.col("own")).sum(),
+        unjudged=pl.col("queries").filter(key < 0).sum(),
+        met=(pl.col("n_ret") + pl.col("own")).filter(key >= 0).sum(),
     )
     every = pl.DataFrame({"run": range(len(run.names))}, schema_overrides={"run": pl.Int64})
     return every.join(found, on="run", how="left", maintain_order="left").fill_null(0)
