@@ -19,6 +19,7 @@ from rankframe.frames.schemas import Schema
 from rankframe.io.files import existing, stem
 from rankframe.io.readers import load_run, load_texts
 from rankframe.io.retrievals import Retrieval, load_retrieval, loaded_retrieval
+from rankframe.io.tables import parquet_files
 from rankframe.metrics.grammar import is_text
 
 NEEDED = ("query_id", "doc_id", "score", "rank", "run_id")
@@ -214,12 +215,29 @@ def _is_array(source: object) -> bool:
     return hasattr(source, "__array__") and not hasattr(source, "columns") and not isinstance(source, pl.Series)
 
 
-def described(source: object, fingerprint: str) -> dict[str, Any]:
-    """Path and size of an input that is a file, and the hash of its bytes where that is asked for."""
-    if not isinstance(source, (str, PathLike)) or not Path(source).is_file():
+def described(source: object, fingerprint: str, *, folders: bool = False) -> dict[str, Any]:
+    """Path and size of an input that is a file, and the hash of its bytes where that is asked for.
+
+    With `folders`, of one that is several files too: Parquet files in a folder, or a list; their bytes count in order.
+    """
+    files = _files(source) if folders else [source]
+    if not files or not all(isinstance(file, (str, PathLike)) and Path(file).is_file() for file in files):
         return {}
-    told: dict[str, Any] = {"path": str(source), "bytes": Path(source).stat().st_size}
+    paths = [Path(str(file)) for file in files]
+    where = str(source) if isinstance(source, (str, PathLike)) else ", ".join(map(str, files))
+    told: dict[str, Any] = {"path": where, "bytes": sum(path.stat().st_size for path in paths)}
     if fingerprint == "sha256":
-        with Path(source).open("rb") as file:
-            told["sha256"] = hashlib.file_digest(file, "sha256").hexdigest()
+        digest = hashlib.sha256()
+        for path in paths:
+            with path.open("rb") as file:
+                while block := file.read(2**20):
+                    digest.update(block)
+        told["sha256"] = digest.hexdigest()
     return told
+
+
+def _files(source: object) -> list[object]:
+    """The files of a run."""
+    if isinstance(source, (str, PathLike)):
+        return list(parquet_files(Path(source))) if Path(source).is_dir() else [source]
+    return list(source) if are_paths(source) else []  # type: ignore[call-overload]  # a list

@@ -20,10 +20,15 @@ from rankframe.io.files import read_bytes, read_text
 
 def scan_parquet(path: Path) -> pl.LazyFrame:
     """A Parquet file, or every one in a folder."""
-    files = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
+    files = parquet_files(path) if path.is_dir() else [path]
     if not files:
         raise DataError(f"{path}: no Parquet files in this folder")
     return scan_shards(files)
+
+
+def parquet_files(folder: Path) -> list[Path]:
+    """The Parquet files in a folder and below, in the order of their names."""
+    return sorted(folder.rglob("*.parquet"))
 
 
 def scan_shards(files: Sequence[Path]) -> pl.LazyFrame:

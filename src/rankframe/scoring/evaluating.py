@@ -131,7 +131,7 @@ def evaluate(
                 "run_id": run.run_id,
                 "rows": ranking.n_rows,
                 "queries": ranking.n_queries,
-                **described(source.holder, fingerprint),
+                **described(source.holder, fingerprint, folders=True),
             }
     options = {
         "convention": convention,
