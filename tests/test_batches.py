@@ -197,6 +197,33 @@ def test_an_empty_scan_is_an_empty_run() -> None:
     assert report.value("mrr") == 0.0
 
 
+def test_runs_that_are_ranked_at_once_are_those_ranked_alone(tmp_path: Path) -> None:
+    runs: dict[str, Any] = {}
+    for number in range(6):
+        run = _run(seed=number).sample(fraction=1, shuffle=number % 2 == 0, seed=number)
+        runs[f"r{number}"] = run if number % 3 == 0 else run.lazy()
+    report = rf.evaluate(runs, QRELS, metrics=METRICS, memory_limit=80 * ROW, per_query=tmp_path / "all.parquet")
+    alone = [rf.evaluate({name: run}, QRELS, metrics=METRICS) for name, run in runs.items()]
+    assert_frame_equal(report.scores, pl.concat([one.scores for one in alone]), check_exact=False, abs_tol=1e-12)
+    assert [run["run_id"] for run in report.options["runs"]] == sorted(runs)
+
+
+def test_the_first_run_that_cannot_be_used_is_told_and_the_others_end() -> None:
+    begun: list[str] = []
+
+    def slow(frame: pl.DataFrame) -> pl.DataFrame:
+        begun.append("part")
+        time.sleep(0.01)
+        return frame
+
+    bad = RUN.with_columns(score=pl.lit(None, dtype=pl.Float64))
+    endless = SHUFFLED.lazy().map_batches(slow, streamable=True)
+    runs = {"good": RUN, "bad": bad.lazy(), "worse": pl.concat([RUN, RUN]), **{f"x{n}": endless for n in range(50)}}
+    with pytest.raises(rf.DataError, match="run: 1,200 null score, in 1,200 rows"):
+        rf.evaluate(runs, QRELS, metrics="mrr", memory_limit=80 * ROW)
+    assert len(begun) < 50
+
+
 # What is wrong is found as in memory.
 
 
@@ -370,13 +397,16 @@ def slow(frame):
     os.write(1, b"read\\n")
     return frame
 run = run.map_batches(slow, streamable=True)
-rf.evaluate(run, sys.argv[2], metrics="mrr", memory_limit=60 * 512, per_query=sys.argv[3])
+runs = run if sys.argv[4] == "1" else {"a": run, "b": run, "c": run}
+rf.evaluate(runs, sys.argv[2], metrics="mrr", memory_limit=60 * 512, per_query=sys.argv[3])
 """
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-@pytest.mark.parametrize("kill", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_an_interrupted_evaluation_leaves_nothing(kill: signal.Signals, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("kill", "runs"), [(signal.SIGINT, 1), (signal.SIGINT, 3), (signal.SIGTERM, 1), (signal.SIGKILL, 1)]
+)
+def test_an_interrupted_evaluation_leaves_nothing(kill: signal.Signals, runs: int, tmp_path: Path) -> None:
     spill, out = tmp_path / "spill", tmp_path / "out"
     spill.mkdir()
     out.mkdir()
@@ -386,6 +416,7 @@ def test_an_interrupted_evaluation_leaves_nothing(kill: signal.Signals, tmp_path
         [
             *(sys.executable, "-c", _INTERRUPTED),
             *(str(tmp_path / "run.parquet"), str(tmp_path / "qrels.parquet"), str(out / "scores.parquet")),
+            str(runs),
         ],
         env={**os.environ, "TMPDIR": str(spill)},
         stdout=subprocess.PIPE,

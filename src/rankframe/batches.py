@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
+from threading import Event
 from typing import Any
 
 import polars as pl
@@ -19,11 +20,21 @@ from rankframe.io.readers import conformed, scan_needed
 from rankframe.io.retrievals import holds_retrieval
 from rankframe.io.tables import unreadable
 
-__all__ = ["NotGroupedError", "run_batches"]
+__all__ = ["NotGroupedError", "StoppedError", "run_batches"]
+
+
+class StoppedError(Exception):
+    """Nobody waits for these rows any more."""
 
 
 def run_batches(
-    source: Source, *, invalid: Invalid, rows: int, grouped: bool = True, progress: bool = False
+    source: Source,
+    *,
+    invalid: Invalid,
+    rows: int,
+    grouped: bool = True,
+    progress: bool = False,
+    stop: Event | None = None,
 ) -> Generator[tuple[str, Loaded]]:
     """The runs of one source, by name as in `load_runs`, in batches of whole queries.
 
@@ -33,9 +44,11 @@ def run_batches(
         rows: how many rows may be in memory at a time.
         grouped: whether rows of a query are taken to stand together; otherwise they are sorted out first.
         progress: show a bar of the rows read.
+        stop: when it is set, reading ends.
 
     Raises:
         NotGroupedError: where the rows of a query do not stand together and are taken to.
+        StoppedError: where reading was stopped.
         DataError: for rows that cannot be used, when all of them were seen.
     """
     scan = _scan(source)
@@ -44,7 +57,7 @@ def run_batches(
         return
     runs = scan.runs()
     notes: dict[str, list[Note]] = {}
-    parts = _valid_parts(scan, runs, invalid, read_size(rows), notes, progress=progress)
+    parts = _valid_parts(scan, runs, invalid, read_size(rows), notes, progress=progress, stop=stop)
     frame = pl.DataFrame()
     with closing(parts), closing((in_order if grouped else by_bucket)(parts, scan.keys, rows)) as batches:
         for frame in batches:
@@ -130,12 +143,21 @@ def _scan_of(holders: Sequence[object]) -> _Scan | None:
 
 
 def _valid_parts(
-    scan: _Scan, runs: Sequence[str], invalid: Invalid, size: int, notes: dict[str, list[Note]], *, progress: bool
+    scan: _Scan,
+    runs: Sequence[str],
+    invalid: Invalid,
+    size: int,
+    notes: dict[str, list[Note]],
+    *,
+    progress: bool,
+    stop: Event | None,
 ) -> Generator[pl.DataFrame]:
     """The rows that can be used; the others are noted for their run, or refused when all of them were seen."""
     wrong: dict[str, Unusable] = {}
     with _bar(scan.n_rows()) if progress else nullcontext() as bar:
         for frame in scan.parts(size):
+            if stop is not None and stop.is_set():
+                raise StoppedError
             if bar is not None:
                 bar.update(frame.height)
             valid, found = parted_rows(Loaded(frame, scan.where), "score")

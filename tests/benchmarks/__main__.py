@@ -118,7 +118,7 @@ def frames(data: Data, rounds: int) -> Iterator[Row]:
 
 def unchecked(ours: Side) -> object:
     """One evaluation without the check for duplicates."""
-    with patch("rankframe.ranking.runs._repeated_groups", lambda _: np.empty(0, dtype=np.int64)):
+    with patch("rankframe.ranking.runs.repeated_groups", lambda _: np.empty(0, dtype=np.int64)):
         return ours()
 
 

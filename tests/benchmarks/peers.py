@@ -43,18 +43,24 @@ def agree(ours: Means, theirs: Means, tolerance: float = 1e-9) -> None:
 
 
 def rankframe(run: object, qrels: object) -> Means:
-    """`rankframe.evaluate` on frames or paths."""
+    """`rankframe.evaluate` on frames or paths; means alone, as no peer makes intervals."""
     from rankframe import evaluate
 
-    summary = evaluate(run, qrels, metrics=METRICS, convention="trec_eval").summary
-    return dict(zip(summary["metric"].to_list(), summary["value"].to_list(), strict=True))
+    return _our_means(evaluate(run, qrels, metrics=METRICS, convention="trec_eval").scores).row(0, named=True)
 
 
 def rankframe_runs(runs: Mapping[str, pl.DataFrame], qrels: pl.DataFrame) -> pl.DataFrame:
-    """`rankframe.evaluate` on many runs at once: the summary of all."""
+    """`rankframe.evaluate` on many runs at once: the means of all."""
+    import polars as pl
+
     from rankframe import evaluate
 
-    return evaluate(runs, qrels, metrics=METRICS, convention="trec_eval").summary
+    scores = evaluate(runs, qrels, metrics=METRICS, convention="trec_eval").scores
+    return scores.group_by("run_id", maintain_order=True).agg(pl.col(METRICS).mean())
+
+
+def _our_means(scores: pl.DataFrame) -> pl.DataFrame:
+    return scores.select(METRICS).mean()
 
 
 def rankframe_command(run: Path, qrels: Path) -> list[str]:

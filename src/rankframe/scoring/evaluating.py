@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable
-from contextlib import closing, suppress
+from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import asdict
 from functools import partial
 from os import PathLike
 from typing import Any, Literal
 
-import polars as pl
-
-from rankframe.batches import NotGroupedError, run_batches
 from rankframe.errors import DataError, counted, listed, warn
 from rankframe.frames.checks import Duplicates, Invalid, choice
 from rankframe.frames.grouping import rows_within
-from rankframe.inputs import Source, described, load_runs, sources
+from rankframe.inputs import described, load_runs, sources
 from rankframe.io.beir import Beir
 from rankframe.io.files import place_for
 from rankframe.io.readers import load_qrels
@@ -27,6 +24,7 @@ from rankframe.ranking import Ranking, RunRanker, judge
 from rankframe.ranking.population import Covered
 from rankframe.report import Report
 from rankframe.scoring.reporting import narrowed, reported
+from rankframe.scoring.running import ranked_runs
 from rankframe.scoring.values import measured
 
 
@@ -122,8 +120,14 @@ def evaluate(
     )
     found: dict[str, tuple[Ranking, Covered]] = {}
     inputs: dict[str, dict[str, Any]] = {}
-    for source in sources(runs):
-        for run in _ranked(source, ranker, found, asked_ids, invalid=invalid, rows=rows, progress=progress):
+    ranked = ranked_runs(sources(runs), ranker, asked_ids, invalid=invalid, rows=rows, progress=progress)
+    with closing(ranked):
+        for source, run in ranked:
+            if run.run_id in found:
+                raise DataError(
+                    f"two runs are called {run.run_id!r}; give names, as in evaluate({{'first': .., 'second': ..}}, "
+                    f"qrels), or rename a file"
+                )
             ranking = run.ranking()
             found[run.run_id] = ranking, population.covered(ranking, run.where, run.no_results, run.failed)
             _warn_of_short(ranking, run.where, cutoff)
@@ -147,36 +151,6 @@ def evaluate(
         "runs": [inputs[name] for name in sorted(inputs)],
     }
     return reported(judgments, list(found.values()), metrics_measured, notes, options, per_query)
-
-
-def _ranked(
-    source: Source,
-    ranker: Callable[[str], RunRanker],
-    taken: Container[str],
-    asked: pl.Series | None,
-    *,
-    invalid: Invalid,
-    rows: int,
-    progress: bool,
-) -> Iterable[RunRanker]:
-    """The runs of a source, each ranked; begun anew where its rows turn out not to stand together by query."""
-    for grouped in (True, False):
-        runs: dict[str, RunRanker] = {}
-        batches = run_batches(source, invalid=invalid, rows=rows, grouped=grouped, progress=progress)
-        with closing(batches), suppress(NotGroupedError):
-            for name, loaded in batches:
-                if name in taken:
-                    raise DataError(
-                        f"two runs are called {name!r}; give names, as in evaluate({{'first': .., 'second': ..}}, "
-                        f"qrels), or rename a file"
-                    )
-                if asked is not None:
-                    loaded.collapsed = {query: loaded.collapsed[query] for query in asked if query in loaded.collapsed}
-                if name not in runs:
-                    runs[name] = ranker(name)
-                runs[name].add(loaded)
-            break
-    return runs.values()
 
 
 def _no_judgments(where: str, runs: object) -> str:

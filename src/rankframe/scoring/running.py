@@ -1,0 +1,81 @@
+"""Runs on their way: each batch goes to the ranker of its run, and two runs are ranked at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+from threading import Event
+
+import polars as pl
+
+from rankframe.batches import NotGroupedError, StoppedError, run_batches
+from rankframe.frames.checks import Invalid
+from rankframe.inputs import Source
+from rankframe.ranking import RunRanker
+
+_AT_ONCE = 2  # one is read while another is ranked; more of them share the same threads of Polars
+
+
+def ranked_runs(
+    sources: Sequence[Source],
+    ranker: Callable[[str], RunRanker],
+    asked: pl.Series | None,
+    *,
+    invalid: Invalid,
+    rows: int,
+    progress: bool,
+) -> Generator[tuple[Source, RunRanker]]:
+    """The runs of all sources with their sources, ranked, in their order.
+
+    Args:
+        sources: where the runs come from.
+        ranker: makes the ranker of a run.
+        asked: the queries that were asked, if they were named.
+        invalid: "error" or "drop".
+        rows: how many rows may be in memory at a time.
+        progress: show bars of the rows read.
+    """
+    stop = Event()
+
+    def rank(source: Source, rows: int) -> Iterable[RunRanker]:
+        return _ranked(source, ranker, asked, stop, invalid=invalid, rows=rows, progress=progress)
+
+    if len(sources) == 1:
+        yield from ((sources[0], run) for run in rank(sources[0], rows))
+        return
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        try:
+            pending = [pool.submit(rank, source, max(1, rows // _AT_ONCE)) for source in sources]
+            for source, runs in zip(sources, pending, strict=True):
+                yield from ((source, run) for run in runs.result())
+        finally:  # also where one failed, or somebody interrupts: the others end at their next part
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+
+
+def _ranked(
+    source: Source,
+    ranker: Callable[[str], RunRanker],
+    asked: pl.Series | None,
+    stop: Event,
+    *,
+    invalid: Invalid,
+    rows: int,
+    progress: bool,
+) -> Iterable[RunRanker]:
+    """The runs of a source, each ranked; begun anew where its rows turn out not to stand together by query."""
+    for grouped in (True, False):
+        runs: dict[str, RunRanker] = {}
+        batches = run_batches(source, invalid=invalid, rows=rows, grouped=grouped, progress=progress, stop=stop)
+        with closing(batches), suppress(NotGroupedError):
+            for name, loaded in batches:
+                if stop.is_set():
+                    raise StoppedError
+                if asked is not None:
+                    loaded.collapsed = {query: loaded.collapsed[query] for query in asked if query in loaded.collapsed}
+                if name not in runs:
+                    runs[name] = ranker(name)
+                runs[name].add(loaded)
+            break
+    return runs.values()
