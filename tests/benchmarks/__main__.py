@@ -257,14 +257,14 @@ def rows(chosen: Iterable[str], folders: Folders, *, quick: bool) -> Iterator[Ro
 
 def beyond_memory(name: str, folders: Folders, *, quick: bool) -> Iterator[Row]:
     """The workloads on large files."""
-    times, rounds = (QUICK, 1) if quick else (1, SLOW_ROUNDS)
+    times, rounds = (QUICK, 1) if quick else (1, ROUNDS)
     match name:
         case "X":
             yield from beyond(folders.data, folders.passing, rounds, QUICK_ROWS if quick else ROWS_BEYOND)
             yield from many_runs(folders.data, rounds, ROWS_OF_EACH // times)
         case "growth":
             sizes = QUICK_SIZES if quick else SIZES
-            yield from growth(folders.data, (1, 1) if quick else (ROUNDS, SLOW_ROUNDS), sizes, folders.pictures)
+            yield from growth(folders.data, (1, 1) if quick else (ROUNDS, ROUNDS), sizes, folders.pictures)
         case _:
             yield from engines(folders.data, folders.passing, rounds, ROWS_OF_ENGINES // times)
 
