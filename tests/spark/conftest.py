@@ -16,14 +16,17 @@ from .shared import CONFIG
 # PySpark says so on import where pandas 3 is installed; nothing here goes through pandas.
 PANDAS = "ignore:PySpark does not yet fully support pandas:FutureWarning"
 # PySpark 4.0 leaves sockets to the garbage collector, over which the JVM hands results to it.
-SOCKETS = "ignore:Exception ignored in. <socket.socket:pytest.PytestUnraisableExceptionWarning"
+SOCKETS = (
+    "ignore:Exception ignored in. <socket.socket:pytest.PytestUnraisableExceptionWarning",
+    "ignore:unclosed <socket.socket:ResourceWarning",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.parent == Path(__file__).parent:
             item.add_marker(pytest.mark.filterwarnings(PANDAS))
-            item.add_marker(pytest.mark.filterwarnings(SOCKETS))
+            item.add_marker(pytest.mark.filterwarnings(*SOCKETS))
 
 
 @pytest.fixture(scope="session")

@@ -79,7 +79,7 @@ def several(*seeds: int) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 def sent(session: Any, frame: pl.DataFrame) -> Any:
     """A frame as a Spark DataFrame in two partitions, so that the rows of a query stand apart."""
-    return session.createDataFrame(frame.to_arrow(compat_level=pl.CompatLevel.oldest())).repartition(2)
+    return session.createDataFrame(frame.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())).repartition(2)
 
 
 def assert_same(found: rf.Report, expected: rf.Report) -> None:

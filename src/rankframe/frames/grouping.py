@@ -121,7 +121,7 @@ def by_bucket(
                     ordered = frame[order]
                     for bucket, (start, end) in zip(buckets, pairwise([0, *ends]), strict=True):
                         bucket.add(ordered[start:end])
-        except OSError as error:
+        except (OSError, pl.exceptions.PolarsError) as error:
             raise DataError(
                 f"the rows of a run do not stand together by query, and sorting them out into temporary files failed "
                 f"({error}); the variable TMPDIR names another folder for them, or sort the rows by query_id before"
