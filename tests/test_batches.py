@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -74,6 +75,14 @@ def _pieces(frame: pl.DataFrame, folder: Path, files: int) -> Path:
     for number in range(files):
         frame.slice(number * size, size).write_parquet(folder / f"part-{number:02}.parquet")
     return folder
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _small_batches() -> Iterator[None]:
+    """Limits so small that few rows make many batches."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rankframe.frames.grouping._LEAST", 1)
+        yield
 
 
 RUN = _run()
@@ -362,6 +371,7 @@ def test_scores_are_written_while_they_are_made(tmp_path: Path, monkeypatch: pyt
     right = rf.evaluate({"b": RUN, "a": _run(seed=7)}, QRELS, metrics=METRICS)
     report = rf.evaluate({"b": RUN.lazy(), "a": _run(seed=7)}, QRELS, metrics=METRICS, per_query=place)
     _equal(report, right)
+    assert pq.ParquetFile(place).num_row_groups > 5
     _equal(rf.read_report(place), right)
     assert_frame_equal(pl.read_parquet(place), right.scores, check_exact=False, abs_tol=1e-12)
     assert [place] == list(tmp_path.iterdir())
@@ -378,8 +388,113 @@ def test_nothing_is_written_where_anything_fails(tmp_path: Path) -> None:
     assert [place] == list(tmp_path.iterdir())
     with pytest.raises(FileNotFoundError, match=r"no folder .*absent for .*scores.parquet; make it first"):
         rf.evaluate(RUN.lazy(), QRELS, per_query=tmp_path / "absent" / "scores.parquet")
-    with pytest.raises(rf.DataError, match="it is a folder; name the file"):
+    with pytest.raises(rf.DataError, match="it is a folder; name a file"):
         rf.evaluate(RUN.lazy(), QRELS, per_query=tmp_path)
+
+
+def test_an_input_is_not_written_over(tmp_path: Path) -> None:
+    run, qrels = _pieces(RUN, tmp_path / "run", 3), tmp_path / "qrels.parquet"
+    QRELS.write_parquet(qrels)
+    RUN.write_parquet(tmp_path / "alone.parquet")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.parquet")}
+    (tmp_path / "link.parquet").symlink_to(qrels)
+    for runs, place in [
+        (run, run / "part-01.parquet"),
+        (run, run / "scores.parquet"),
+        ({"a": run}, qrels),
+        (tmp_path / "alone.parquet", tmp_path / "alone.parquet"),
+        ({"a": [tmp_path / "alone.parquet"]}, tmp_path / "alone.parquet"),
+        (RUN, tmp_path / "link.parquet"),
+    ]:
+        with pytest.raises(rf.DataError, match="would write over an input, or among the files of a run"):
+            rf.evaluate(runs, qrels, metrics="mrr", per_query=place)
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_a_file_that_is_written_keeps_its_place_and_mode(tmp_path: Path) -> None:
+    place, link = tmp_path / "scores.parquet", tmp_path / "link.parquet"
+    place.write_bytes(b"old")
+    place.chmod(0o640)
+    link.symlink_to(place)
+    rf.evaluate(RUN, QRELS, metrics="mrr", per_query=link)
+    assert link.is_symlink()
+    assert rf.read_report(place).runs == ["run"]
+    assert place.stat().st_mode & 0o777 == 0o640
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe")
+        with pytest.raises(rf.DataError, match="it is a pipe or device"):
+            rf.evaluate(RUN, QRELS, metrics="mrr", per_query=tmp_path / "pipe")
+
+
+# Files of every layout.
+
+
+def test_folders_of_partitions_give_their_columns(tmp_path: Path) -> None:
+    for name, run in (("bm25", RUN), ("a b", _run(seed=8))):
+        for query, rows in run.partition_by("query_id", as_dict=True, include_key=False).items():
+            folder = tmp_path / "run" / f"run_id={name.replace(' ', '%20')}" / f"query_id={query[0]}"
+            folder.mkdir(parents=True)
+            rows.write_parquet(folder / "part-0.parquet")
+    for hidden in ("_temporary", ".old"):
+        (tmp_path / "run" / hidden).mkdir()
+        RUN.write_parquet(tmp_path / "run" / hidden / "part.parquet")
+    RUN.write_parquet(tmp_path / "run" / ".part.parquet")
+    (tmp_path / "run" / "_SUCCESS").touch()
+    right = rf.evaluate({"bm25": RUN, "a b": _run(seed=8)}, QRELS, metrics=METRICS)
+    _equal(rf.evaluate(tmp_path / "run", QRELS, metrics=METRICS, memory_limit=200 * ROW), right)
+
+
+def test_files_that_differ_in_their_columns_are_one_run(tmp_path: Path) -> None:
+    """Each is read by its own types: 7 and "7" are one id, 2**53 + 1 is refused also beside floats."""
+    run = RUN.with_columns(pl.col("query_id").str.slice(1).str.strip_chars_start("0"), pl.col("score") * 8)
+    first, second = run.filter(pl.col("query_id") == "1"), run.filter(pl.col("query_id") != "1")
+    qrels = QRELS.with_columns(pl.col("query_id").str.slice(1).str.strip_chars_start("0"))
+    folder = tmp_path / "run"
+    folder.mkdir()
+    first.select("doc_id", pl.col("query_id").cast(pl.Int64), pl.col("score").cast(pl.Int64)).write_parquet(
+        folder / "a.parquet"
+    )
+    second.with_columns(pl.col("score").cast(pl.Float32), pl.col("query_id").cast(pl.Categorical)).rename(
+        {"doc_id": "docno"}
+    ).write_parquet(folder / "b.pq")
+    right = rf.evaluate({"run": pl.concat([first, second])}, qrels, metrics=METRICS)
+    for source in (folder, sorted(folder.iterdir())):
+        _equal(rf.evaluate({"run": source}, qrels, metrics=METRICS, memory_limit=99 * ROW), right)
+    first.with_columns(score=pl.lit(2**53 + 1)).write_parquet(folder / "a.parquet")
+    assert "which Float64 would round" in _message(folder)
+    first.drop("score").write_parquet(folder / "a.parquet")
+    assert "no column 'score'" in _message(folder)
+    (folder / "a.parquet").write_bytes(b"PAR1 and no more")
+    assert f"{folder / 'a.parquet'}: cannot be read as Parquet" in _message(folder)
+
+
+def test_rows_that_come_only_once_are_never_scored_as_missing() -> None:
+    """A plan whose source is gone after one run: read in one go, or refused."""
+    left = [True]
+
+    def once(frame: pl.DataFrame) -> pl.DataFrame:
+        return frame if left and left[0] else frame.clear()
+
+    def gone(frame: pl.DataFrame) -> pl.DataFrame:
+        found = once(frame)
+        left.append(True)
+        if len(left) > 1:
+            left[0] = False
+        return found
+
+    plan = RUN.with_columns(run_id=pl.lit("a")).lazy().map_batches(gone)
+    report = rf.evaluate(plan, QRELS, metrics="mrr", progress=False)
+    assert report.value("mrr") == rf.evaluate(RUN, QRELS, metrics="mrr").value("mrr")
+    left[:] = [True]
+    assert "were left when the LazyFrame was run again" in _message(
+        SHUFFLED.lazy().map_batches(gone), memory_limit=99 * ROW
+    )
+
+
+def test_ranks_beyond_32_bits_stay_with_their_queries() -> None:
+    judged = pl.DataFrame({"query_id": ["q1", "q2"], "doc_id": ["a", "b"], "relevance": [1, 1], "rank": [10**10, 1]})
+    report = rf.evaluate_ranking(judged, metrics="mrr")
+    assert report.scores["mrr"].to_list() == [1e-10, 1.0]
 
 
 def test_no_temporary_file_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -389,7 +504,8 @@ def test_no_temporary_file_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 _INTERRUPTED = """
-import os, sys, polars as pl, rankframe as rf
+import os, sys, polars as pl, rankframe as rf, rankframe.frames.grouping as grouping
+grouping._LEAST = 1
 run = pl.scan_parquet(sys.argv[1])
 def slow(frame):
     import time

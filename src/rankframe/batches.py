@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from threading import Event
@@ -12,6 +12,7 @@ import polars as pl
 
 from rankframe.errors import DataError
 from rankframe.frames.checks import Invalid, Loaded, Unusable, parted_rows
+from rankframe.frames.coerce import as_said
 from rankframe.frames.grouping import NotGroupedError, by_bucket, in_order, read_size
 from rankframe.frames.ledger import Note
 from rankframe.frames.schemas import RUN
@@ -20,106 +21,144 @@ from rankframe.io.readers import conformed, scan_needed
 from rankframe.io.retrievals import holds_retrieval
 from rankframe.io.tables import unreadable
 
-__all__ = ["NotGroupedError", "StoppedError", "run_batches"]
+__all__ = ["Batches", "NotGroupedError", "StoppedError"]
 
 
 class StoppedError(Exception):
     """Nobody waits for these rows any more."""
 
 
-def run_batches(
-    source: Source,
-    *,
-    invalid: Invalid,
-    rows: int,
-    grouped: bool = True,
-    progress: bool = False,
-    stop: Event | None = None,
-) -> Generator[tuple[str, Loaded]]:
-    """The runs of one source, by name as in `load_runs`, in batches of whole queries.
+class Batches:
+    """The runs of one source in batches of whole queries.
 
     Args:
         source: the runs: Parquet files and LazyFrames come in batches of about so many `rows`, anything else whole.
         invalid: "error" or "drop", as for `load_runs`.
         rows: how many rows may be in memory at a time.
-        grouped: whether rows of a query are taken to stand together; otherwise they are sorted out first.
         progress: show a bar of the rows read.
         stop: when it is set, reading ends.
-
-    Raises:
-        NotGroupedError: where the rows of a query do not stand together and are taken to.
-        StoppedError: where reading was stopped.
-        DataError: for rows that cannot be used, when all of them were seen.
     """
-    scan = _scan(source)
-    if scan is None:
-        yield from load_runs(source, invalid=invalid)
-        return
-    runs = scan.runs()
-    notes: dict[str, list[Note]] = {}
-    parts = _valid_parts(scan, runs, invalid, read_size(rows), notes, progress=progress, stop=stop)
-    frame = pl.DataFrame()
-    with closing(parts), closing((in_order if grouped else by_bucket)(parts, scan.keys, rows)) as batches:
-        for frame in batches:
-            for run, part in _by_run(frame, runs):
-                yield run_name(source, run, runs), Loaded(part, scan.label(run, runs))
-    for run, said in notes.items():
-        yield run_name(source, run, runs), Loaded(frame.clear(), scan.label(run, runs), said)
+
+    def __init__(
+        self, source: Source, *, invalid: Invalid, rows: int, progress: bool = False, stop: Event | None = None
+    ) -> None:
+        self._source, self._invalid, self._rows, self._progress, self._stop = source, invalid, rows, progress, stop
+        self._scan = _scan(source)
+        self._n_rows = 0
+
+    def read(self, *, grouped: bool = True) -> Generator[tuple[str, Loaded]]:
+        """The batches, each with the run that it is of: see `named`.
+
+        With `grouped`, rows of a query are taken to stand together; otherwise they are sorted out first.
+
+        Raises:
+            NotGroupedError: where the rows of a query do not stand together and are taken to.
+            StoppedError: where reading was stopped.
+            DataError: for rows that cannot be used, when all of them were seen.
+        """
+        if self._scan is None:
+            yield from load_runs(self._source, invalid=self._invalid)
+            return
+        before, self._n_rows = self._n_rows, 0
+        notes: dict[str, list[Note]] = {}
+        frame = pl.DataFrame()
+        keys = ("query_id", "run_id") if self._scan.has_runs else ("query_id",)
+        parts = self._valid_parts(notes)
+        with closing(parts), closing((in_order if grouped else by_bucket)(parts, keys, self._rows)) as batches:
+            for frame in batches:
+                for run, part in _by_run(frame):
+                    yield run, Loaded(part, self._scan.where)
+        if self._n_rows < before:
+            raise DataError(
+                f"{self._scan.where}: of {before:,} rows {self._n_rows:,} were left when the LazyFrame was run again, "
+                f"as rows of one query do not stand together; collect() it, or write it to Parquet before"
+            )
+        for run, said in notes.items():
+            yield run, Loaded(frame.clear().drop("run_id", strict=False), self._scan.where, said)
+
+    def named(self, runs: Collection[str]) -> dict[str, tuple[str, str]]:
+        """The name of each run that was read, and what messages call it."""
+        if self._scan is None:
+            return {}
+        found = [run for run in runs if run]
+        where = self._scan.where
+        return {
+            run: (run_name(self._source, run, found), f"{where}, run {run!r}" if len(found) > 1 else where)
+            for run in runs
+        }
+
+    def _valid_parts(self, notes: dict[str, list[Note]]) -> Generator[pl.DataFrame]:
+        """The rows that can be used; the others are noted for their run, or refused when all of them were seen."""
+        assert self._scan is not None
+        wrong: dict[str, Unusable] = {}
+        runs: set[str] = set()
+        nameless = 0
+        with self._bar() as bar:
+            for frame in self._scan.parts(read_size(self._rows)):
+                if self._stop is not None and self._stop.is_set():
+                    raise StoppedError
+                if bar is not None:
+                    bar.update(frame.height)
+                self._n_rows += frame.height
+                if self._scan.has_runs:
+                    names = frame["run_id"]
+                    nameless += names.null_count()
+                    runs.update(names.drop_nulls().unique())
+                valid, found = parted_rows(Loaded(frame, self._scan.where), "score")
+                if found is not None:
+                    _add_unusable(frame, wrong, notes)
+                if not nameless and (not wrong or self._invalid == "drop"):
+                    yield valid.frame
+        if nameless:
+            raise null_runs(self._scan.where, nameless)
+        if wrong and self._invalid == "error":
+            run = min(wrong)
+            raise DataError(wrong[run].message(self.named(runs or {""})[run][1]))
+
+    def _bar(self) -> Any:
+        """A bar of the rows that are read, or nothing."""
+        if not self._progress:
+            return nullcontext()
+        from tqdm import tqdm
+
+        assert self._scan is not None
+        return tqdm(total=self._scan.n_rows, unit=" rows", unit_scale=True, desc=self._source.otherwise)
 
 
 @dataclass(frozen=True, slots=True)
 class _Scan:
-    """Runs that need not be in memory at once: the columns needed, lazily, and what messages call them."""
+    """Runs that need not be in memory at once: the columns needed, lazily, file behind file.
 
-    frame: pl.LazyFrame
+    where: what messages call them. n_rows: how many rows there are, where files say so.
+    """
+
+    frames: tuple[pl.LazyFrame, ...]
     where: str
-
-    def label(self, run: str, runs: Sequence[str]) -> str:
-        """What messages call one of the runs."""
-        return f"{self.where}, run {run!r}" if len(runs) > 1 else self.where
+    n_rows: int | None
 
     @property
     def has_runs(self) -> bool:
         """Whether a column tells several runs apart."""
-        return "run_id" in self.frame.collect_schema()
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The columns that name a query of a run."""
-        return ("query_id", "run_id") if self.has_runs else ("query_id",)
-
-    def runs(self) -> list[str]:
-        """The names in the column run_id; none without it."""
-        if not self.has_runs:
-            return []
-        run = pl.col("run_id")
-        names = self._streamed(self.frame.group_by(run.cast(pl.String)).agg(pl.len()))
-        null = names.filter(run.is_null())
-        if null.height:
-            raise null_runs(self.where, null["len"][0])
-        return names["run_id"].sort().to_list()
-
-    def n_rows(self) -> int:
-        return int(self._streamed(self.frame.select(pl.len())).item())
+        return any("run_id" in frame.collect_schema() for frame in self.frames)
 
     def parts(self, size: int) -> Iterator[pl.DataFrame]:
         """The rows in order, some at a time, with our names and dtypes; one part at least."""
-        frame = pl.DataFrame(schema=self.frame.collect_schema())
-        came = False
-        try:
-            for frame in self.frame.collect_batches(chunk_size=size, maintain_order=True, engine="streaming"):
-                yield conformed(frame, RUN, self.where, only=NEEDED)
-                came = True
-            if not came:
-                yield conformed(frame, RUN, self.where, only=NEEDED)
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise unreadable(self.where, "a table", error) from error
+        has_runs, part = self.has_runs, None
+        for lazy in self.frames:
+            part = None
+            try:
+                with as_said():
+                    for frame in lazy.collect_batches(chunk_size=size, maintain_order=True, engine="streaming"):
+                        part = self._conformed(frame, has_runs=has_runs)
+                        yield part
+            except (pl.exceptions.PolarsError, OSError) as error:
+                raise unreadable(self.where, "a table", error) from error
+        if part is None:
+            yield self._conformed(pl.DataFrame(schema=self.frames[-1].collect_schema()), has_runs=has_runs)
 
-    def _streamed(self, frame: pl.LazyFrame) -> pl.DataFrame:
-        try:
-            return frame.collect(engine="streaming")
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise unreadable(self.where, "a table", error) from error
+    def _conformed(self, frame: pl.DataFrame, *, has_runs: bool) -> pl.DataFrame:
+        part = conformed(frame, RUN, self.where, only=NEEDED)
+        return part.with_columns(run_id=pl.lit(None, pl.String)) if has_runs and "run_id" not in part.columns else part
 
 
 def _scan(source: Source) -> _Scan | None:
@@ -131,61 +170,31 @@ def _scan(source: Source) -> _Scan | None:
 
 
 def _scan_of(holders: Sequence[object]) -> _Scan | None:
-    frames = []
+    frames: list[pl.LazyFrame] = []
     for holder in holders:
         refuse_collection(holder)
-        frame = None if holds_retrieval(holder) else scan_needed(holder, NEEDED)
-        if frame is None or (len(holders) > 1 and "score" not in frame.collect_schema()):
+        found = None if holds_retrieval(holder) else scan_needed(holder, NEEDED)
+        if found is None:
             return None
-        frames.append(frame)
-    where = "run" if isinstance(holders[0], pl.LazyFrame) else ", ".join(map(str, holders))
-    return _Scan(frames[0] if len(frames) == 1 else pl.concat(frames, how="diagonal_relaxed"), where)
+        frames += found
+    if isinstance(holders[0], pl.LazyFrame):
+        return _Scan(tuple(frames), "run", None)
+    n_rows = sum(int(frame.select(pl.len()).collect().item()) for frame in frames)  # the ends of the files say it
+    return _Scan(tuple(frames), ", ".join(map(str, holders)), n_rows)
 
 
-def _valid_parts(
-    scan: _Scan,
-    runs: Sequence[str],
-    invalid: Invalid,
-    size: int,
-    notes: dict[str, list[Note]],
-    *,
-    progress: bool,
-    stop: Event | None,
-) -> Generator[pl.DataFrame]:
-    """The rows that can be used; the others are noted for their run, or refused when all of them were seen."""
-    wrong: dict[str, Unusable] = {}
-    with _bar(scan.n_rows()) if progress else nullcontext() as bar:
-        for frame in scan.parts(size):
-            if stop is not None and stop.is_set():
-                raise StoppedError
-            if bar is not None:
-                bar.update(frame.height)
-            valid, found = parted_rows(Loaded(frame, scan.where), "score")
-            if found is not None:
-                for run, part in _by_run(frame, runs):
-                    of_run, found = parted_rows(Loaded(part, scan.where), "score")
-                    if found is not None:
-                        wrong[run] = wrong[run] + found if run in wrong else found
-                        notes.setdefault(run, []).extend(of_run.notes)
-            if not wrong or invalid == "drop":
-                yield valid.frame
-    if wrong and invalid == "error":
-        run = min(wrong)
-        raise DataError(wrong[run].message(scan.label(run, runs)))
+def _add_unusable(frame: pl.DataFrame, wrong: dict[str, Unusable], notes: dict[str, list[Note]]) -> None:
+    """Add what is wrong with the rows of each run."""
+    for run, part in _by_run(frame):
+        of_run, found = parted_rows(Loaded(part, ""), "score")
+        if found is not None:
+            wrong[run] = wrong[run] + found if run in wrong else found
+            notes.setdefault(run, []).extend(of_run.notes)
 
 
-def _bar(rows: int) -> Any:
-    """A bar of the rows that are read."""
-    from tqdm import tqdm
-
-    return tqdm(total=rows, unit=" rows", unit_scale=True, desc="read")
-
-
-def _by_run(frame: pl.DataFrame, runs: Sequence[str]) -> list[tuple[str, pl.DataFrame]]:
-    """The rows of each run in a part."""
-    if not runs:
+def _by_run(frame: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
+    """The rows of each run in a part, in the order of their names; "" where there is one and has none."""
+    if "run_id" not in frame.columns:
         return [("", frame)]
-    if len(runs) == 1:
-        return [(runs[0], frame.drop("run_id"))]
     parts = frame.partition_by("run_id", as_dict=True, include_key=False, maintain_order=True)
-    return [(str(run), part) for (run,), part in parts.items()]
+    return sorted(((str(run), part) for (run,), part in parts.items()), key=lambda found: found[0])

@@ -17,6 +17,7 @@ from rankframe.frames.checks import Invalid, Loaded, valid_ids, valid_rows
 from rankframe.frames.coerce import collected, conform, id_series, table_frame
 from rankframe.frames.schemas import Schema
 from rankframe.io.files import existing, stem
+from rankframe.io.folders import is_part_of
 from rankframe.io.readers import load_run, load_texts
 from rankframe.io.retrievals import Retrieval, load_retrieval, loaded_retrieval
 from rankframe.io.tables import parquet_files
@@ -114,6 +115,10 @@ def _one(holder: object, invalid: Invalid) -> Loaded:
     if isinstance(holder, (str, PathLike)) and (kept := load_retrieval(existing(holder))):
         return loaded_retrieval(kept[0], str(holder), NEEDED)
     refuse_collection(holder)
+    if type(holder).__module__.startswith("pyspark.sql"):
+        raise DataError(
+            "run: a Spark DataFrame stays where it is; rankframe.spark.evaluate(run, qrels) scores it there"
+        )
     if callable(holder):
         raise DataError("run: a function is a retriever; retrieve(function, queries) gives what is evaluated")
     if isinstance(holder, (list, tuple)) and holder and not all(isinstance(row, Mapping) for row in holder):
@@ -122,6 +127,16 @@ def _one(holder: object, invalid: Invalid) -> Loaded:
             f"second}}, qrels)"
         )
     return load_run(holder, invalid=invalid, only=NEEDED, checked=False)
+
+
+def refuse_writing_over(option: str, target: Path, runs: object, others: Iterable[object] = ()) -> None:
+    """Refuse a file to be written that is an input, or would stand among the files of a run."""
+    holders = list(runs.values()) if isinstance(runs, Mapping) else [runs]
+    paths = [path for holder in holders for path in (holder if are_paths(holder) else [holder])]  # type: ignore[union-attr]  # a list
+    folders = [Path(path).resolve() for path in paths if isinstance(path, (str, PathLike)) and Path(path).is_dir()]
+    written_over = any(isinstance(p, (str, PathLike)) and is_part_of(target, Path(p)) for p in (*paths, *others))
+    if written_over or any(target.is_relative_to(folder) for folder in folders):
+        raise DataError(f"{option}{target} would write over an input, or among the files of a run; name another place")
 
 
 def refuse_collection(holder: object) -> None:

@@ -19,7 +19,7 @@ from rankframe.frames.ledger import extended, in_words
 from rankframe.frames.metadata import with_metadata
 from rankframe.gates.labels import labelled, meant
 from rankframe.intervals import Intervals, Method
-from rankframe.io.files import beside
+from rankframe.io.files import beside, writing
 from rankframe.metrics.conventions import CONVENTIONS
 from rankframe.rendering import aligned, html_table
 from rankframe.summaries import (
@@ -363,7 +363,7 @@ class Report:
         Raises:
             DataError: where it cannot be written.
         """
-        with beside(Path(path)) as part:
+        with beside(Path(path)) as part, writing(Path(path)):
             self.scores.write_parquet(part, metadata=self.told())
 
     def told(self) -> dict[str, str]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -14,7 +13,7 @@ import polars as pl
 
 from rankframe.errors import DataError, listed
 from rankframe.frames.ledger import SCHEMA
-from rankframe.io.files import beside
+from rankframe.io.files import beside, writing
 from rankframe.report import FORMAT, METADATA, Report
 from rankframe.summaries import AGGREGATES, Measured
 
@@ -37,45 +36,40 @@ def read_report(path: str | PathLike[str] | Sequence[str | PathLike[str]]) -> Re
     return _together({str(one): _read(Path(one)) for one in path})
 
 
-@contextmanager
-def scores_file(path: str | PathLike[str]) -> Iterator[ScoresFile]:
-    """A report's file that is written while its scores are made, and stands there once it is whole.
+def written(
+    path: str | PathLike[str], blocks: Iterable[pl.DataFrame], report: Callable[[pl.DataFrame], Report]
+) -> Report:
+    """Write scores to a Parquet file while they are made, and give the report that stands there then.
+
+    Args:
+        path: of the file, which is there once it is whole.
+        blocks: the scores, at least one block.
+        report: makes the report of scores.
 
     Raises:
         DataError: where it cannot be written.
     """
-    with beside(Path(path)) as part:
-        file = ScoresFile(part)
+    place = Path(path)
+    with beside(place) as part:
+        writer: Any = None
         try:
-            yield file
+            for scores in blocks:
+                table = scores.to_arrow(compat_level=pl.CompatLevel.oldest())
+                with writing(place):
+                    if writer is None:
+                        writer = _writer(part, table)
+                    writer.write_table(table)
+            writer.add_key_value_metadata(report(scores).told())
         finally:
-            file.close()
+            if writer is not None:
+                writer.close()
+        return _read(part)
 
 
-class ScoresFile:
-    """Scores that go to a Parquet file part by part, and behind them what else their report holds."""
+def _writer(path: Path, table: Any) -> Any:
+    import pyarrow.parquet as pq
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._writer: Any = None
-
-    def write(self, scores: pl.DataFrame) -> None:
-        """Add the next rows."""
-        import pyarrow.parquet as pq
-
-        table = scores.to_arrow(compat_level=pl.CompatLevel.oldest())
-        if self._writer is None:
-            self._writer = pq.ParquetWriter(self._path, table.schema, compression="zstd")
-        self._writer.write_table(table)
-
-    def finish(self, report: Report) -> None:
-        """Add what the report holds beside its scores."""
-        self._writer.add_key_value_metadata(report.told())
-
-    def close(self) -> None:
-        """End the file."""
-        if self._writer is not None:
-            self._writer.close()
+    return pq.ParquetWriter(path, table.schema, compression="zstd")
 
 
 def _together(reports: Mapping[str, Report]) -> Report:

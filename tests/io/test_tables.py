@@ -147,7 +147,7 @@ def test_damaged_parquet_is_refused_by_name(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("rows", [0, 1, 5])
 def test_a_folder_of_parquet_is_one_run(rows: int, tmp_path: Path) -> None:
-    """Shards in any depth, read in the order of their names; other files beside them do not matter."""
+    """Shards in any depth, by name, with the columns that folders name; other files do not matter."""
     for shard in range(3):
         at = tmp_path / "run" / f"part={shard}" / f"{shard}.parquet"
         at.parent.mkdir(parents=True)
@@ -157,7 +157,8 @@ def test_a_folder_of_parquet_is_one_run(rows: int, tmp_path: Path) -> None:
         ).write_parquet(at)
     write(tmp_path / "run" / "_SUCCESS", "")
     read = rf.read_run(tmp_path / "run")
-    assert list(RUN.columns) == read.columns
+    assert [*RUN.columns, "part"] == read.columns
+    assert [str(shard) for shard in range(3) for _ in range(rows)] == read["part"].to_list()
     assert [f"d{shard}{place}" for shard in range(3) for place in range(rows)] == read["doc_id"].to_list()
     assert same(read, rf.scan_run(tmp_path / "run").collect())
 

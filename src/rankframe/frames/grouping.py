@@ -13,6 +13,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from itertools import pairwise
+from numbers import Integral
 from typing import IO, TYPE_CHECKING, TypeVar
 
 import polars as pl
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     Hashes = NDArray[np.uint64]
 
 _ROW = 512  # bytes of memory that a row takes at most while its batch is read and ranked, with ids of usual length
+_USUAL = 64  # bytes of a row in a frame, with ids of usual length
+_LEAST = 10**6  # bytes that can be asked for: less would take forever
 _READ = 131_072  # rows that are read at a time: batches are made of such parts
 _BITS = 6  # of a hash, which name a bucket
 T = TypeVar("T")
@@ -43,22 +46,24 @@ def rows_within(memory_limit: int | str) -> int:
     Raises:
         DataError: for a limit that says no number of bytes.
 
-    >>> rows_within("512 MB"), rows_within("1GiB"), rows_within(51_200)
-    (1000000, 2097152, 100)
+    >>> rows_within("512 MB"), rows_within("1GiB"), rows_within(1_024_000)
+    (1000000, 2097152, 2000)
     """
     size = None
-    if isinstance(memory_limit, int) and not isinstance(memory_limit, bool):
-        size = float(memory_limit)
+    if isinstance(memory_limit, Integral) and not isinstance(memory_limit, bool):
+        size = float(min(memory_limit, 2**62))
     elif isinstance(memory_limit, str) and (
         found := re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)(i?)b?\s*", memory_limit, re.IGNORECASE)
     ):
         number, unit, binary = found.groups()
         factor = _UNITS[unit.lower()]
-        size = float(number) * (1024 ** round(math.log(factor, 1000)) if binary and unit else factor)
+        size = min(float(number) * (1024 ** round(math.log(factor, 1000)) if binary and unit else factor), 2.0**62)
     if size is None or size < 1:
         raise DataError(
             f'memory_limit={memory_limit!r} is no amount of memory; a number of bytes, or as "512MB", "4 GiB"'
         )
+    if size < _LEAST:
+        raise DataError(f'memory_limit={memory_limit!r} is {size:,.0f} bytes; one megabyte is the least, as in "64MB"')
     return max(1, int(size) // _ROW)
 
 
@@ -85,13 +90,13 @@ def in_order(parts: Iterable[pl.DataFrame], keys: Sequence[str], rows: int) -> G
     wanted = rows
     for part in parts:
         held.append(part)
-        if sum(frame.height for frame in held) < wanted:
+        if sum(map(_weight, held)) < wanted:
             continue
         frame = _together(held)
         hashes = _hashes(frame, keys)
         changes = np.flatnonzero(hashes[1:] != hashes[:-1]) + 1
         if not len(changes):  # one query alone, which goes on
-            held, wanted = [frame], 2 * frame.height
+            held, wanted = [frame], 2 * _weight(frame)
             continue
         last = int(changes[-1])  # of which the next part may have more
         seen = _met(seen, hashes[np.concatenate(([0], changes[:-1]))])
@@ -201,11 +206,16 @@ def _gathered(parts: Iterable[pl.DataFrame], rows: int) -> Generator[pl.DataFram
     held: list[pl.DataFrame] = []
     for part in parts:
         held.append(part)
-        if sum(frame.height for frame in held) >= rows:
+        if sum(map(_weight, held)) >= rows:
             yield _together(held)
             held = []
     if held:
         yield _together(held)
+
+
+def _weight(frame: pl.DataFrame) -> int:
+    """As how many rows a frame counts: those with long ids count for more."""
+    return max(frame.height, int(frame.estimated_size()) // _USUAL)
 
 
 def _together(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:

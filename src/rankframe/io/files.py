@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 from typing import Literal, get_args
+from uuid import uuid4
 
 import polars as pl
 
@@ -123,15 +125,16 @@ def stem(path: Path) -> str:
 
 
 def place_for(path: str | PathLike[str]) -> Path:
-    """The path of a file to be written, if there is a folder for it.
+    """The path of a file to be written, behind symbolic links, if a file may stand there.
 
     Raises:
-        FileNotFoundError: if there is none.
-        DataError: for the path of a folder.
+        FileNotFoundError: if there is no folder for it.
+        DataError: for the path of a folder, a pipe or a device.
     """
-    place = Path(path)
-    if place.is_dir():
-        raise DataError(f"{place}: cannot be written, it is a folder; name the file")
+    place = Path(path).resolve()
+    if place.exists() and not place.is_file():
+        what = "a folder" if place.is_dir() else "a pipe or device"
+        raise DataError(f"{place}: cannot be written, it is {what}; name a file")
     if not place.parent.is_dir():
         raise FileNotFoundError(f"no folder {place.parent} for {place}; make it first")
     return place
@@ -141,21 +144,32 @@ def place_for(path: str | PathLike[str]) -> Path:
 def beside(path: Path) -> Iterator[Path]:
     """A place beside the path to write to; what stands there goes into the path at the end, and nowhere on an error.
 
-    So nobody meets half of a file, and an interrupted write leaves nothing behind.
+    So nobody meets half of a file, two writers do not meet, and an interrupted write leaves nothing behind.
 
     Raises:
         FileNotFoundError: where its folder is not there.
         DataError: where it cannot be written.
     """
-    part = place_for(path).with_name(f".{path.name}.part")
+    place = place_for(path)
+    part = place.with_name(f".{place.name}.{uuid4().hex[:12]}.part")
     try:
         yield part
-        part.replace(path)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise DataError(f"{path}: cannot be written ({str(error).partition(chr(10))[0]})") from error
+        with writing(path):
+            if place.exists():
+                shutil.copymode(place, part)
+            part.replace(place)
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Say of what cannot be written where it was to stand."""
+    try:
+        yield
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise DataError(f"{path}: cannot be written ({str(error).partition(chr(10))[0]})") from error
 
 
 def compressed(path: Path, content: bytes) -> bytes:

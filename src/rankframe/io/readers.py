@@ -35,7 +35,16 @@ from rankframe.frames.ledger import REASONS, Note
 from rankframe.frames.schemas import CORPUS, JUDGED, QRELS, QUERIES, RUN, Schema
 from rankframe.io.files import Format, existing, format_of
 from rankframe.io.folders import find_qrels, find_texts
-from rankframe.io.tables import read_csv, read_json, read_jsonl, scan_parquet, scan_shards, unreadable
+from rankframe.io.tables import (
+    parquet_files,
+    read_csv,
+    read_json,
+    read_jsonl,
+    scan_alike,
+    scan_parquet,
+    scan_shards,
+    unreadable,
+)
 from rankframe.io.text import first_line, read_table
 from rankframe.io.trec import Columns, read_trec_qrels, read_trec_run
 
@@ -352,14 +361,20 @@ def conformed(
         raise unreadable(where, "a table", error) from error
 
 
-def scan_needed(source: object, needed: Sequence[str]) -> pl.LazyFrame | None:
-    """The needed columns of a run under our names, their dtypes as they are; None for what can only be read whole."""
+def scan_needed(source: object, needed: Sequence[str]) -> list[pl.LazyFrame] | None:
+    """The needed columns of a run under our names, their dtypes as they are; None for what can only be read whole.
+
+    Files that differ in their columns come one behind the other.
+    """
     if isinstance(source, pl.LazyFrame):
-        frame, where = source, RUN.label
-    elif isinstance(source, (str, PathLike)) and format_of(path := existing(source), None, "trec") == "parquet":
-        frame, where = scan_parquet(path), str(source)
-    else:
-        return None
+        return [_needed(source, needed, RUN.label)]
+    if isinstance(source, (str, PathLike)) and format_of(path := existing(source), None, "trec") == "parquet":
+        files = parquet_files(path) if path.is_dir() else [path]
+        return [_needed(scan, needed, str(source)) for scan in scan_alike(files, path if path.is_dir() else None)]
+    return None
+
+
+def _needed(frame: pl.LazyFrame, needed: Sequence[str], where: str) -> pl.LazyFrame:
     try:
         present = frame.collect_schema().names()
     except (pl.exceptions.PolarsError, OSError) as error:

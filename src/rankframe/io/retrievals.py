@@ -17,7 +17,7 @@ from polars.exceptions import PolarsError
 from rankframe.errors import DataError, counted, listed
 from rankframe.frames.checks import Loaded
 from rankframe.frames.schemas import RUN
-from rankframe.io.files import beside, existing
+from rankframe.io.files import beside, existing, writing
 from rankframe.io.readers import load_run
 from rankframe.io.tables import unreadable
 
@@ -131,11 +131,9 @@ def write_retrieval(path: Path, run: pl.DataFrame, log: pl.DataFrame, told: Mapp
     packed = BytesIO()
     log.write_ipc(packed, compression="zstd")
     metadata = {"format": _FORMAT, "log": base64.b64encode(packed.getvalue()).decode(), **told}
-    try:
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be written ({error})") from error
-    with beside(path) as part:
+    with beside(path) as part, writing(path):
         run.write_parquet(part, metadata={_METADATA: json.dumps(metadata)})
 
 

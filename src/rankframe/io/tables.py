@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import polars as pl
 
@@ -17,30 +19,77 @@ from rankframe.frames.ledger import Note, note
 from rankframe.frames.schemas import Schema
 from rankframe.io.files import read_bytes, read_text
 
+_HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
+
 
 def scan_parquet(path: Path) -> pl.LazyFrame:
     """A Parquet file, or every one in a folder."""
-    files = parquet_files(path) if path.is_dir() else [path]
-    if not files:
-        raise DataError(f"{path}: no Parquet files in this folder")
-    return scan_shards(files)
+    return scan_shards(parquet_files(path), path) if path.is_dir() else scan_shards([path])
 
 
 def parquet_files(folder: Path) -> list[Path]:
-    """The Parquet files in a folder and below, in the order of their names."""
-    return sorted(folder.rglob("*.parquet"))
+    """The Parquet files in a folder and below, in the order of their names.
+
+    Names that begin with `_` or `.` are those of files that are not finished, or not meant to be read.
+
+    Raises:
+        DataError: where there is none.
+    """
+    files = []
+    for place, below, names in os.walk(folder, followlinks=True):
+        below[:] = [name for name in below if not name.startswith(("_", "."))]  # those alone are walked
+        files += [
+            Path(place) / name
+            for name in names
+            if not name.startswith(("_", ".")) and name.lower().endswith((".parquet", ".pq"))
+        ]
+    if not files:
+        raise DataError(f"{folder}: no Parquet files in this folder")
+    return sorted(files)
 
 
-def scan_shards(files: Sequence[Path]) -> pl.LazyFrame:
+def scan_shards(files: Sequence[Path], root: Path | None = None) -> pl.LazyFrame:
     """Parquet files as one frame; they may differ in their columns, not in the type of one."""
+    scans = scan_alike(files, root)
     place = str(files[0]) if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
     try:
-        scans = [pl.scan_parquet(file, glob=False) for file in files]
         scan = scans[0] if len(scans) == 1 else pl.concat(scans, how="diagonal")
         scan.collect_schema()
     except (pl.exceptions.PolarsError, OSError) as error:
         raise unreadable(place, "Parquet", error) from error
     return scan
+
+
+def scan_alike(files: Sequence[Path], root: Path | None = None) -> list[pl.LazyFrame]:
+    """Parquet files in order, those beside each other that have the same columns as one frame.
+
+    Below `root`, folders that are named `column=value` give their files this column, as text.
+    """
+    groups: list[tuple[pl.Schema, dict[str, str | None], list[Path]]] = []
+    for file in files:
+        try:
+            schema = pl.Schema(pl.read_parquet_schema(file))
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise unreadable(file, "Parquet", error) from error
+        partition = _partition(file, root)
+        if groups and (list(groups[-1][0].items()), groups[-1][1]) == (list(schema.items()), partition):
+            groups[-1][2].append(file)
+        else:
+            groups.append((schema, partition, [file]))
+    return [
+        pl.scan_parquet(paths, glob=False).with_columns(
+            pl.lit(value, dtype=pl.String).alias(name) for name, value in partition.items() if name not in schema
+        )
+        for schema, partition, paths in groups
+    ]
+
+
+def _partition(file: Path, root: Path | None) -> dict[str, str | None]:
+    """The columns that the folders of a file give it."""
+    if root is None:
+        return {}
+    parts = [part.partition("=") for part in file.relative_to(root).parts[:-1] if "=" in part]
+    return {name: None if value == _HIVE_NULL else unquote(value) for name, _, value in parts}
 
 
 def unreadable(path: Path | str, what: str, error: Exception) -> DataError:

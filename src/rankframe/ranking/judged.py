@@ -34,7 +34,7 @@ class Block:
 
 
 def judged_blocks(
-    judgments: Judgments, rankings: Sequence[Ranking], *, texts: bool = False, rows: int = _ROWS
+    judgments: Judgments, rankings: Sequence[Ranking], *, texts: bool = False, rows: int | None = None
 ) -> Iterator[Block]:
     """The judged rankings of all runs, in blocks of whole queries of about so many rows.
 
@@ -42,6 +42,7 @@ def judged_blocks(
     """
     import numpy as np
 
+    rows = _ROWS if rows is None else rows
     size, queries = len(judgments.query), len(judgments.queries)
     ends = judgments.ends
     together = max(1, rows // size)
@@ -98,7 +99,10 @@ def _order(judgments: Judgments, ranking: Ranking) -> Integers:
     import numpy as np
 
     query, rank, found = judgments.query, ranking.rank, ranking.found
-    found = found[np.argsort((query[found] << 32) | rank[found], kind="stable")]  # fast where they nearly stand so
+    if rank.max(initial=0) < 2**32:
+        found = found[np.argsort((query[found] << 32) | rank[found], kind="stable")]  # fast where they nearly stand so
+    else:
+        found = found[np.lexsort((rank[found], query[found]))]
     absent = judgments.order[rank[judgments.order] == 0]
     n_found = np.bincount(query[found], minlength=len(judgments.queries))
     n_absent = np.bincount(query[absent], minlength=len(judgments.queries))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _LARGE = 200_000  # rows from which on it pays to look at some before a pass over all of them is made
 _LOOK = 4096  # how many are looked at
 _COUNTED = 3  # comparisons for each row up to which counting is faster than sorting
+_ROUNDS = 8  # judged documents of one query up to which it is
 
 
 @dataclass(slots=True)
@@ -127,7 +128,8 @@ def places_of(listing: Listing, row: Integers, group: Integers) -> Integers:
     import numpy as np
 
     if not listing.best_first:
-        if (listing.ends - listing.starts)[group].sum() <= _COUNTED * len(listing.by_row):
+        compared = (listing.ends - listing.starts)[group].sum()
+        if compared <= _COUNTED * len(listing.by_row) and np.bincount(group, minlength=1).max() <= _ROUNDS:
             return _counted(listing, row, group)
         listing.sort()
     start, end = listing.starts[group], listing.ends[group]

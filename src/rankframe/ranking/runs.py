@@ -260,10 +260,10 @@ def _contradictions(listing: Listing) -> list[Note]:
     import numpy as np
 
     ranks = listing.frame["rank"]
-    if ranks.dtype == pl.String:
-        ranks = ranks.cast(pl.Float64, strict=False)
-    if not ranks.dtype.is_numeric():
+    if ranks.dtype != pl.String and not ranks.dtype.is_numeric():
         return []
+    if ranks.dtype == pl.String or ranks.dtype.is_decimal() or ranks.dtype in (pl.Int128, pl.UInt128):
+        ranks = ranks.cast(pl.Float64, strict=False)
     ranks = listing.at(ranks)
     falls = _falls(ranks)
     falls = falls[listing.starts[np.searchsorted(listing.starts, falls, side="right") - 1] != falls]

@@ -9,10 +9,11 @@ from functools import partial
 from os import PathLike
 from typing import Any, Literal
 
+from rankframe.batches import Batches
 from rankframe.errors import DataError, counted, listed, warn
 from rankframe.frames.checks import Duplicates, Invalid, choice
 from rankframe.frames.grouping import rows_within
-from rankframe.inputs import described, load_runs, sources
+from rankframe.inputs import described, refuse_writing_over, sources
 from rankframe.io.beir import Beir
 from rankframe.io.files import place_for
 from rankframe.io.readers import load_qrels
@@ -100,12 +101,12 @@ def evaluate(
     choice("fingerprint", fingerprint, ("size", "sha256"))
     rows = rows_within(memory_limit)
     if per_query is not None:
-        place_for(per_query)  # before anything is read
+        refuse_writing_over("per_query=", place_for(per_query), runs, [qrels, queries, corpus])  # before reading
     if isinstance(qrels, Beir):
         qrels = qrels.qrels
     loaded_qrels = load_qrels(qrels, invalid=invalid)
     if loaded_qrels.frame.is_empty():
-        raise DataError(_no_judgments(loaded_qrels.where, runs))
+        raise DataError(_no_judgments(loaded_qrels.where, runs, rows))
     judgments = judge(loaded_qrels, duplicates, by_id=any(not isinstance(metric, BuiltIn) for metric in asked))
     metrics_measured = measured(asked, judgments.max_grade)
     cutoff = max((metric.cutoff for metric in metrics_measured if metric.cutoff is not None), default=None)
@@ -153,14 +154,15 @@ def evaluate(
     return reported(judgments, list(found.values()), metrics_measured, notes, options, per_query)
 
 
-def _no_judgments(where: str, runs: object) -> str:
+def _no_judgments(where: str, runs: object, rows: int) -> str:
     """The message for empty qrels, with ids of the first run."""
-    first = [
-        loaded.frame["query_id"] for source in sources(runs)[:1] for _, loaded in load_runs(source, invalid="drop")
-    ]
-    ids = listed(first[0].unique(maintain_order=True).head(3), 3) if first else ""
+    first: list[str] = []
+    for source in sources(runs)[:1]:
+        with closing(Batches(source, invalid="drop", rows=rows).read()) as batches:
+            first += [query for _, loaded in batches for query in loaded.frame["query_id"].head(3)][:3]
     return (
-        f"{where}: there are no judgments (expected query_id, doc_id, relevance); queries of the run: {ids or 'none'}"
+        f"{where}: there are no judgments (expected query_id, doc_id, relevance); queries of the run: "
+        f"{listed(dict.fromkeys(first), 3) or 'none'}"
     )
 
 

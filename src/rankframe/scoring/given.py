@@ -13,10 +13,10 @@ import polars as pl
 
 from rankframe.errors import EXAMPLES, DataError, MetricError, counted, listed, with_more
 from rankframe.frames.ledger import note, pairs
-from rankframe.inputs import described, null_runs
+from rankframe.inputs import described, null_runs, refuse_writing_over
 from rankframe.io.files import place_for
 from rankframe.io.readers import load_judged
-from rankframe.metrics.conventions import Convention, Count
+from rankframe.metrics.conventions import Convention, Count, SelfHits
 from rankframe.metrics.conventions import convention as named_convention
 from rankframe.metrics.metric import BuiltIn, Metric
 from rankframe.metrics.names import DEFAULT, resolve
@@ -44,6 +44,7 @@ def evaluate_ranking(
     convention: str = "documented",
     missing: Count | None = None,
     no_relevant: Count | None = None,
+    self_hits: SelfHits | None = None,
     queries: object = None,
     corpus: object = None,
     per_query: str | PathLike[str] | None = None,
@@ -60,9 +61,11 @@ def evaluate_ranking(
             with all judgments. ideal_rank is checked where it is there, and not needed. Without n_ret a query that the
             run misses cannot be told from one without a hit: no metric and no rule may ask for it then.
         metrics: names, `Metric` objects, or both; see `rankframe.metrics`.
-        convention: as for `evaluate`; documents that are the query itself are to be dropped before ranks are found.
+        convention: as for `evaluate`.
         missing: a judged query that the run misses counts "zero" or is left out ("skip").
         no_relevant: the same for a query without a relevant document.
+        self_hits: "drop" refuses a rank of a document that is the query itself: it would push others down, so such rows
+            are to be dropped before ranks are found.
         queries: the queries that count (frame, path, ids, or mapping by id); the others are `not_asked`.
         corpus: the documents that exist (likewise); judged ones that it lacks go to the ledger.
         per_query: write the report to this Parquet file while its scores are made.
@@ -94,10 +97,10 @@ def evaluate_ranking(
     >>> report.scores.select("query_id", "status", "mrr@10").rows()
     [('q1', 'ok', 0.5), ('q2', 'missing', 0.0)]
     """
-    rules = named_convention(convention, missing=missing, no_relevant=no_relevant)
+    rules = named_convention(convention, missing=missing, no_relevant=no_relevant, self_hits=self_hits)
     asked = resolve(metrics, dialect=rules.dialect)
     if per_query is not None:
-        place_for(per_query)
+        refuse_writing_over("per_query=", place_for(per_query), judged, [queries, corpus])
     loaded = load_judged(judged)
     frame, where = loaded.frame, loaded.where
     if "run_id" in frame.columns and (nameless := frame["run_id"].null_count()):
@@ -283,6 +286,6 @@ def _refuse_self_hits(frame: pl.DataFrame, where: str) -> None:
         where,
         pl.col("rank").is_not_null() & (pl.col("doc_id") == pl.col("query_id")),
         "whose document is the query itself",
-        "drop such rows of the run before ranks are found, as this convention does, or name another convention",
+        "drop such rows of the run before ranks are found, as this convention does, or ask for self_hits='keep'",
         "rank",
     )

@@ -19,7 +19,7 @@ from rankframe.metrics.metric import Metric
 from rankframe.ranking import Judgments, Population, Ranking
 from rankframe.ranking.population import Covered
 from rankframe.report import Report
-from rankframe.saved import read_report, scores_file
+from rankframe.saved import written
 from rankframe.scoring.values import score_blocks
 from rankframe.summaries import Measured
 
@@ -45,11 +45,7 @@ def reported(
     report = partial(Report, ledger=ledger_frame(said), metrics=tuple(measured.values()), options=options)
     if per_query is None:
         return report(pl.concat(list(blocks), rechunk=True))
-    with scores_file(per_query) as file:
-        for scores in blocks:
-            file.write(scores)
-        file.finish(report(scores.clear()))
-    return read_report(per_query)
+    return written(per_query, blocks, report)
 
 
 def narrowed(

@@ -9,7 +9,7 @@ from threading import Event
 
 import polars as pl
 
-from rankframe.batches import NotGroupedError, StoppedError, run_batches
+from rankframe.batches import Batches, NotGroupedError, StoppedError
 from rankframe.frames.checks import Invalid
 from rankframe.inputs import Source
 from rankframe.ranking import RunRanker
@@ -65,9 +65,10 @@ def _ranked(
     progress: bool,
 ) -> Iterable[RunRanker]:
     """The runs of a source, each ranked; begun anew where its rows turn out not to stand together by query."""
+    source_batches = Batches(source, invalid=invalid, rows=rows, progress=progress, stop=stop)
     for grouped in (True, False):
         runs: dict[str, RunRanker] = {}
-        batches = run_batches(source, invalid=invalid, rows=rows, grouped=grouped, progress=progress, stop=stop)
+        batches = source_batches.read(grouped=grouped)
         with closing(batches), suppress(NotGroupedError):
             for name, loaded in batches:
                 if stop.is_set():
@@ -78,4 +79,6 @@ def _ranked(
                     runs[name] = ranker(name)
                 runs[name].add(loaded)
             break
-    return runs.values()
+    for run, (name, where) in source_batches.named(runs).items():
+        runs[run].run_id, runs[run].where = name, where
+    return [run for _, run in sorted(runs.items())]

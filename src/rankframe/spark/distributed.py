@@ -95,9 +95,9 @@ def scores(
             scores = rankframe.spark.scores(run, qrels, metrics="ndcg@10")
             scores.write.parquet("s3://bucket/scores")
     """
+    needs_spark()
     from pyspark.sql import functions as sf
 
-    needs_spark()
     rules = named_convention(convention, missing=missing, no_relevant=no_relevant, self_hits=self_hits)
     asked = resolve(metrics, dialect=rules.dialect)
     choice("duplicates", duplicates, ("error", "best"))
@@ -261,6 +261,7 @@ def _kernel(metrics: list[Metric], names: tuple[str, ...], convention: str, rule
                 convention=convention,
                 missing=rules.missing,
                 no_relevant=rules.no_relevant,
+                self_hits="keep",  # those that are to be dropped are not there any more
             )
         return report.scores.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(arrow)
 

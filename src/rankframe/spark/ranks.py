@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rankframe.errors import DataError, counted, with_more
+from rankframe.frames.ledger import pairs
+from rankframe.frames.schemas import RUN
 from rankframe.spark.frames import SMALL, collected, sent
 from rankframe.spark.survey import Survey
 
@@ -25,6 +28,9 @@ def ranked(seen: Survey, docs: pl.DataFrame) -> pl.DataFrame:
 
     Returns:
         run, judgment, rank Int64. Equal scores are in the order of their ids, descending.
+
+    Raises:
+        DataError: where the rows are others than they were before.
     """
     hits = seen.hits.join(docs, on=["number", "doc_id"]).with_row_index("hit").cast({"hit": pl.Int64, "run": pl.Int32})
     if hits.is_empty():
@@ -33,11 +39,14 @@ def ranked(seen: Survey, docs: pl.DataFrame) -> pl.DataFrame:
     compared = per_query.join(seen.judged, on=["run", "number"]).select((pl.col("hits") * pl.col("n_ret")).sum()).item()
     few = hits.height <= SMALL and compared <= _FEW * seen.totals["rows"].sum()
     ranks = (_counted if few else _sorted)(seen.rows, hits)
-    return (
-        hits.join(collected(ranks), on="hit", how="left")
-        .with_columns(pl.col("rank").fill_null(1))
-        .select(pl.col("run", "judgment", "rank").cast(pl.Int64))
-    )
+    found = hits.join(collected(ranks), on="hit", how="left")
+    lost = found.filter(pl.col("rank").is_null())
+    if lost.height:
+        raise DataError(
+            f"{RUN.label}: {counted(lost.height, 'row')} that were there when the rows were read first were not there "
+            f"the second time: {with_more(pairs(lost), lost.height)}; cache() the DataFrame, or write it before"
+        )
+    return found.select(pl.col("run", "judgment", "rank").cast(pl.Int64))
 
 
 def _sent(rows: DataFrame, hits: pl.DataFrame) -> DataFrame:
@@ -47,14 +56,14 @@ def _sent(rows: DataFrame, hits: pl.DataFrame) -> DataFrame:
 
 
 def _counted(rows: DataFrame, hits: pl.DataFrame) -> DataFrame:
-    """Ranks as one more than the rows above; those with none are left out."""
+    """Ranks as how many rows stand there or above."""
     from pyspark.sql import functions as sf
 
     above = (sf.col("score") > sf.col("its_score")) | (
-        (sf.col("score") == sf.col("its_score")) & (sf.col("doc_id") > sf.col("its_doc"))
+        (sf.col("score") == sf.col("its_score")) & (sf.col("doc_id") >= sf.col("its_doc"))
     )
     of_query = (sf.col("run") == sf.col("its_run")) & (sf.col("query_id") == sf.col("its_query"))
-    return rows.join(_sent(rows, hits), of_query & above).groupBy("hit").agg((sf.count("*") + 1).alias("rank"))
+    return rows.join(_sent(rows, hits), of_query & above).groupBy("hit").agg(sf.count("*").alias("rank"))
 
 
 def _sorted(rows: DataFrame, hits: pl.DataFrame) -> DataFrame:
