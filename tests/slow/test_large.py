@@ -39,7 +39,7 @@ print(json.dumps({"peak": peak * 1024, "ledger": report.ledger.rows()}))
 
 @pytest.fixture(scope="module")
 def folder() -> Iterator[Path]:
-    """Where three gigabytes of rows stand while these tests run."""
+    """Where two gigabytes of rows stand while these tests run, and four more for a while."""
     with tempfile.TemporaryDirectory(prefix="rankframe-large-") as name:
         yield Path(name)
 

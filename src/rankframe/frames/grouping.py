@@ -129,7 +129,8 @@ def by_bucket(
         except (OSError, pl.exceptions.PolarsError) as error:
             raise DataError(
                 f"the rows of a run do not stand together by query, and sorting them out into temporary files failed "
-                f"({error}); the variable TMPDIR names another folder for them, or sort the rows by query_id before"
+                f"({error}); the variable TMPDIR names another folder for them when Python starts, or sort the rows by "
+                f"query_id"
             ) from error
         with closing(ahead(_emptied(buckets, keys, rows, seed))) as batches:
             yield from batches

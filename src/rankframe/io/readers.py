@@ -147,7 +147,10 @@ def read_corpus(
 
 
 def scan_run(source: object, *, format: Format | None = None, columns: Columns | None = None) -> pl.LazyFrame:
-    """`read_run`, lazily where the source allows it (Parquet, LazyFrames); rows are checked when evaluated."""
+    """`read_run`, lazily where the source allows it: a Parquet file, a folder of them, a LazyFrame.
+
+    `evaluate` reads it in batches and checks the rows then; text is read whole here. Arguments as in `read_run`.
+    """
     lazy = _scan(source, RUN, format, columns)
     return read_run(source, format=format, columns=columns).lazy() if lazy is None else lazy
 

@@ -7,7 +7,6 @@ from dataclasses import asdict, replace
 from functools import partial
 from itertools import zip_longest
 from os import PathLike
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -25,12 +24,6 @@ from rankframe.ranking import Judgments, Ranking, judge
 from rankframe.report import Report
 from rankframe.scoring.reporting import narrowed, reported
 from rankframe.scoring.values import measured
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Integers = NDArray[np.int64]
 
 _LARGEST = 2**53
 _COUNTED = {"rank": (1, "place from 1"), "ideal_rank": (1, "place from 1"), "n_ret": (0, "count from 0")}
