@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
 import random
 import signal
@@ -318,6 +320,18 @@ def test_a_memory_limit_is_a_number_of_rows() -> None:
     ]
 
 
+def test_runs_of_several_files_are_told_apart_by_all_of_them(tmp_path: Path) -> None:
+    folder = _pieces(RUN, tmp_path / "run", 3)
+    files = sorted(folder.iterdir())
+    content = b"".join(file.read_bytes() for file in files)
+    right = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    for source, path in ((folder, str(folder)), (files, ", ".join(map(str, files)))):
+        told = rf.evaluate({"run": source}, QRELS, metrics="mrr", fingerprint="sha256").options["runs"][0]
+        assert {key: told[key] for key in ("path", *right)} == {"path": path, **right}
+    assert "sha256" not in rf.evaluate(folder, QRELS, metrics="mrr").options["runs"][0]
+    assert "path" not in rf.evaluate(rf.scan_run(folder), QRELS, metrics="mrr").options["runs"][0]
+
+
 # How rows become batches.
 
 
@@ -503,6 +517,15 @@ def test_no_temporary_file_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
     assert rf.evaluate(RUN.lazy(), QRELS, metrics="mrr", memory_limit=99 * ROW).runs == ["run"]
 
 
+def _spills(process: int, folder: Path) -> bool:
+    """Whether a process has a temporary file in the folder that something was written to."""
+    for number in Path(f"/proc/{process}/fd").iterdir():
+        with contextlib.suppress(OSError):
+            if str(number.readlink()).startswith(str(folder)) and number.stat().st_size:
+                return True
+    return False
+
+
 _INTERRUPTED = """
 import os, sys, polars as pl, rankframe as rf, rankframe.frames.grouping as grouping
 grouping._LEAST = 1
@@ -540,8 +563,12 @@ def test_an_interrupted_evaluation_leaves_nothing(kill: signal.Signals, runs: in
         text=True,
     )
     assert process.stdout is not None
-    for _ in range(3):
-        assert process.stdout.readline() == "read\n"
+    assert process.stdout.readline() == "read\n"
+    started = time.monotonic()
+    while sys.platform == "linux" and not _spills(process.pid, spill):
+        assert process.poll() is None
+        assert time.monotonic() - started < 60
+        time.sleep(0.005)
     process.send_signal(kill)
     started = time.monotonic()
     process.communicate(timeout=60)

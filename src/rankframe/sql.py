@@ -37,13 +37,13 @@ def judged_ranking(*, run: str = "run", qrels: str = "qrels", run_id: bool = Fal
 
     - Equal scores are ordered by document id, descending, by bytes. So compare DuckDB, Snowflake, BigQuery and Spark
       unless a column or the session has another collation. PostgreSQL compares by its locale: give `collate='"C"'`.
-      MySQL and SQL Server may also take ids for equal that differ in case: give the columns a binary collation.
+      MySQL and SQL Server do not take the statement as it is (`rank` is reserved in one, USING unknown to the other).
     - Null scores come first in PostgreSQL and Snowflake, last in DuckDB, BigQuery and Spark; NaN comes first, but last
       in BigQuery. Neither has a place in a run, and no engine complains: ask `problems` first. Only that statement
       sees a document that is repeated and not judged, too, which pushes down those below it.
     - Ids must be text in both tables, as numbers stand in another order (10 behind 9). Scores and grades must be
       numbers: `+ 0` makes engines refuse text (Snowflake and Spark read numbers from it), and -0.0 the same as 0.0.
-    - Snowflake gives column names in capitals: `judged.rename(str.lower)` has them right. In MySQL, `rank` is reserved.
+    - Snowflake gives column names in capitals: `judged.rename(str.lower)` has them right.
 
     Args:
         run: the run: the name of a table or view, a table function such as `read_parquet('run/*.parquet')`, or a query

@@ -141,17 +141,18 @@ def place_for(path: str | PathLike[str]) -> Path:
 
 
 @contextmanager
-def beside(path: Path) -> Iterator[Path]:
+def beside(path: Path, *, one_writer: bool = False) -> Iterator[Path]:
     """A place beside the path to write to; what stands there goes into the path at the end, and nowhere on an error.
 
-    So nobody meets half of a file, two writers do not meet, and an interrupted write leaves nothing behind.
+    So nobody meets half of a file, two writers do not meet, and an interrupted write leaves nothing behind. Where there
+    is `one_writer`, the place is always the same, so that the next write takes away what a killed one left.
 
     Raises:
         FileNotFoundError: where its folder is not there.
         DataError: where it cannot be written.
     """
     place = place_for(path)
-    part = place.with_name(f".{place.name}.{uuid4().hex[:12]}.part")
+    part = place.with_name(f".{place.name}.part" if one_writer else f".{place.name}.{uuid4().hex[:12]}.part")
     try:
         yield part
         with writing(path):

@@ -133,7 +133,7 @@ def write_retrieval(path: Path, run: pl.DataFrame, log: pl.DataFrame, told: Mapp
     metadata = {"format": _FORMAT, "log": base64.b64encode(packed.getvalue()).decode(), **told}
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-    with beside(path) as part, writing(path):
+    with beside(path, one_writer=True) as part, writing(path):
         run.write_parquet(part, metadata={_METADATA: json.dumps(metadata)})
 
 

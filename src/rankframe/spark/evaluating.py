@@ -68,9 +68,9 @@ def evaluate(
         run_id: what the run is called; its column run_id, else "run", unless given.
 
     Returns:
-        The `Report` that `rankframe.evaluate` gives of the same rows: equal scores (to 1e-12), in the same order, and the same
-        ledger. Rows that are named there as examples are the first by their ids, as rows on Spark have no order of
-        their own. A rank column beside the scores is not looked at.
+        The `Report` that `rankframe.evaluate` gives of the same rows: equal scores (to 1e-12), in the same order, and
+        the same ledger. Rows that are named there as examples are the first by their ids, as rows on Spark have no
+        order of their own. A rank column beside the scores is not looked at.
 
     Raises:
         ExtraError: without PySpark 4 or later.
