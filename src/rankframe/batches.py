@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from threading import Event
@@ -76,6 +76,13 @@ class Batches:
         for run, said in notes.items():
             yield run, Loaded(frame.clear().drop("run_id", strict=False), self._scan.where, said)
 
+    def first(self) -> pl.DataFrame:
+        """The rows that come first, as they are."""
+        if self._scan is None:
+            return load_runs(self._source, invalid=self._invalid)[0][1].frame
+        with closing(self._scan.parts(read_size(self._rows))) as parts:
+            return next(parts)
+
     def named(self, runs: Collection[str]) -> dict[str, tuple[str, str]]:
         """The name of each run that was read, and what messages call it."""
         if self._scan is None:
@@ -141,7 +148,7 @@ class _Scan:
         """Whether a column tells several runs apart."""
         return any("run_id" in frame.collect_schema() for frame in self.frames)
 
-    def parts(self, size: int) -> Iterator[pl.DataFrame]:
+    def parts(self, size: int) -> Generator[pl.DataFrame]:
         """The rows in order, some at a time, with our names and dtypes; one part at least."""
         has_runs, part = self.has_runs, None
         for lazy in self.frames:

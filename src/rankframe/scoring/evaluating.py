@@ -158,11 +158,11 @@ def _no_judgments(where: str, runs: object, rows: int) -> str:
     """The message for empty qrels, with ids of the first run."""
     first: list[str] = []
     for source in sources(runs)[:1]:
-        with closing(Batches(source, invalid="drop", rows=rows).read()) as batches:
-            first += [query for _, loaded in batches for query in loaded.frame["query_id"].head(3)][:3]
+        some = Batches(source, invalid="drop", rows=rows).first()
+        first += some["query_id"].drop_nulls().unique(maintain_order=True).head(3)
     return (
         f"{where}: there are no judgments (expected query_id, doc_id, relevance); queries of the run: "
-        f"{listed(dict.fromkeys(first), 3) or 'none'}"
+        f"{listed(first, 3) or 'none'}"
     )
 
 
