@@ -159,7 +159,7 @@ def _no_judgments(where: str, runs: object, rows: int) -> str:
     first: list[str] = []
     for source in sources(runs)[:1]:
         some = Batches(source, invalid="drop", rows=rows).first()
-        first += some["query_id"].drop_nulls().unique(maintain_order=True).head(3)
+        first += some["query_id"].drop_nulls().unique(maintain_order=True).head(3).to_list()
     return (
         f"{where}: there are no judgments (expected query_id, doc_id, relevance); queries of the run: "
         f"{listed(first, 3) or 'none'}"
