@@ -20,7 +20,7 @@ from polars.testing import assert_frame_equal
 
 import rankframe as rf
 from rankframe.metrics import CONVENTIONS
-from rankframe.metrics.metric import BuiltIn
+from rankframe.metrics.families import BuiltIn
 from tests.cases.helpers import ledger, packed, per_query, write
 from tests.golden.shared import PAIRS, Pair, present
 from tests.golden.test_values import trec10

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from rankframe.metrics import REGISTRY
-from rankframe.metrics.metric import BuiltIn
+from rankframe.metrics.families import BuiltIn
 
 Run = dict[str, dict[str, float]]
 Qrels = dict[str, dict[str, float]]

@@ -13,7 +13,7 @@ from itertools import accumulate, islice
 from typing import Any
 
 from rankframe.metrics import texts_scalar
-from rankframe.metrics.metric import BuiltIn
+from rankframe.metrics.families import BuiltIn
 
 Grades = Mapping[str, float]
 

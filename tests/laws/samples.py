@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from rankframe.metrics import REGISTRY
-from rankframe.metrics.metric import BuiltIn
+from rankframe.metrics.families import BuiltIn
 
 Sample = dict[str, Any]
 

@@ -16,7 +16,7 @@ from polars.testing import assert_frame_equal, assert_series_equal
 import rankframe as rf
 from rankframe.frames.checks import Loaded
 from rankframe.metrics import REGISTRY
-from rankframe.metrics.metric import BuiltIn
+from rankframe.metrics.families import BuiltIn
 from rankframe.ranking import judge, judged_ranking, rank_run
 from tests.laws import cases, oracle
 from tests.laws.cases import Qrels, Run

@@ -19,7 +19,7 @@ from polars.testing import assert_frame_equal, assert_series_equal
 
 import rankframe as rf
 from rankframe.metrics import REGISTRY
-from rankframe.metrics.metric import BuiltIn
+from rankframe.metrics.families import BuiltIn
 from rankframe.rag import evaluating
 from tests.laws import cases, oracle, samples
 from tests.laws.samples import Sample

@@ -1,6 +1,7 @@
 """Metrics of rankings and of RAG samples as Polars expressions, their names, and the functions of one ranking."""
 
 from rankframe.metrics.conventions import CONVENTIONS, Convention
+from rankframe.metrics.families import REGISTRY, Family
 from rankframe.metrics.lexical import (
     bleu,
     chrf,
@@ -18,7 +19,7 @@ from rankframe.metrics.lexical import (
     tfidf_answer_relevance,
     token_f1,
 )
-from rankframe.metrics.metric import REGISTRY, Family, Metric
+from rankframe.metrics.metric import Metric
 from rankframe.metrics.names import DEFAULT, DEFAULT_OF_SAMPLES, parse
 from rankframe.metrics.retrieval import (
     bpref,

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import polars as pl
 
 from rankframe.metrics import optional
-from rankframe.metrics.metric import REGISTRY, family
+from rankframe.metrics.families import REGISTRY, family
 from rankframe.metrics.texts import Held, Texts
 
 UNIT = (0.0, 1.0)

@@ -11,8 +11,9 @@ from typing import Any
 import rankframe.metrics.lexical  # registers the families
 import rankframe.metrics.retrieval  # noqa: F401  # likewise
 from rankframe.errors import MetricError, nearest
+from rankframe.metrics.families import REGISTRY
 from rankframe.metrics.grammar import Value, read_cutoff, read_value, split_name
-from rankframe.metrics.metric import REGISTRY, Aggregate, Metric, Unit
+from rankframe.metrics.metric import Aggregate, Metric, Unit
 
 DEFAULT = ("ndcg@10", "recall@100", "mrr@10", "map", "precision@10", "judged@10")
 """What `evaluate` computes where no metrics are named."""

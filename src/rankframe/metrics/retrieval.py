@@ -12,7 +12,7 @@ from typing import Literal
 
 import polars as pl
 
-from rankframe.metrics.metric import REGISTRY, family
+from rankframe.metrics.families import REGISTRY, family
 from rankframe.metrics.rows import Rows, count, places, total
 
 UNIT = (0.0, 1.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from rankframe.metrics.metric import REGISTRY, Family
+from rankframe.metrics.families import REGISTRY, Family
 from rankframe.metrics.names import ALIASES
 
 

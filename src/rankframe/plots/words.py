@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from rankframe.errors import MetricError
+from rankframe.metrics.families import BuiltIn
 from rankframe.metrics.grammar import canonical
-from rankframe.metrics.metric import BuiltIn, Metric
+from rankframe.metrics.metric import Metric
 from rankframe.metrics.names import parse
 
 _WORDS = {

@@ -12,8 +12,9 @@ import polars as pl
 from rankframe.errors import DataError, MetricError, counted, listed, warn
 from rankframe.frames.checks import Invalid, choice
 from rankframe.frames.ledger import Note, note
+from rankframe.metrics.families import BuiltIn
 from rankframe.metrics.matching import emptied
-from rankframe.metrics.metric import BuiltIn, Metric
+from rankframe.metrics.metric import Metric
 from rankframe.metrics.names import DEFAULT_OF_SAMPLES, resolve
 from rankframe.metrics.texts import Texts, references
 from rankframe.rag.judged_metrics import JudgedMetric, columns_of

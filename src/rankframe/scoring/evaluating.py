@@ -19,7 +19,8 @@ from rankframe.io.files import place_for
 from rankframe.io.readers import load_qrels
 from rankframe.metrics.conventions import Count, SelfHits
 from rankframe.metrics.conventions import convention as named_convention
-from rankframe.metrics.metric import BuiltIn, Metric
+from rankframe.metrics.families import BuiltIn
+from rankframe.metrics.metric import Metric
 from rankframe.metrics.names import DEFAULT, resolve
 from rankframe.ranking import Ranking, RunRanker, judge
 from rankframe.ranking.population import Covered

@@ -17,7 +17,8 @@ from rankframe.io.files import place_for
 from rankframe.io.readers import load_judged
 from rankframe.metrics.conventions import Convention, Count, SelfHits
 from rankframe.metrics.conventions import convention as named_convention
-from rankframe.metrics.metric import BuiltIn, Metric
+from rankframe.metrics.families import BuiltIn
+from rankframe.metrics.metric import Metric
 from rankframe.metrics.names import DEFAULT, resolve
 from rankframe.metrics.rows import Rows
 from rankframe.ranking import Judgments, Ranking, judge

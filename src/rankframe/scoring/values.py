@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankframe.errors import MetricError
-from rankframe.metrics.metric import BASE_COLUMNS, BuiltIn, Metric
+from rankframe.metrics.families import BuiltIn
+from rankframe.metrics.metric import BASE_COLUMNS, Metric
 from rankframe.metrics.rows import GROUP, Rows
 from rankframe.ranking import Judgments, Ranking
 from rankframe.ranking.judged import judged_blocks
