@@ -23,10 +23,9 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import rankframe as rf
+from rankframe.batches.grouping import NotGroupedError, by_bucket, in_order, rows_within
 from rankframe.frames.checks import Loaded
-from rankframe.frames.grouping import NotGroupedError, by_bucket, in_order, rows_within
-from rankframe.ranking import judge, judged, rank_run
-from rankframe.ranking.judged import judged_blocks
+from rankframe.ranking import judge, judged_blocks, rank_run
 
 ROW = 512  # bytes that a row counts for, so that so many rows may be given as memory
 METRICS = ["ndcg@10", "recall@5", "map", "mrr", "bpref", "judged@10", "num_ret"]
@@ -83,7 +82,7 @@ def _pieces(frame: pl.DataFrame, folder: Path, files: int) -> Path:
 def _small_batches() -> Iterator[None]:
     """Limits so small that few rows make many batches."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rankframe.frames.grouping._LEAST", 1)
+        patch.setattr("rankframe.batches.grouping._LEAST", 1)
         yield
 
 
@@ -366,10 +365,12 @@ def test_buckets_too_large_are_sorted_out_again() -> None:
     assert sorted(queries) == run["query_id"].unique().sort().to_list()
 
 
-def test_blocks_of_judged_rankings_are_the_judged_ranking() -> None:
+def test_small_blocks_of_judged_rankings_are_one_large_one() -> None:
     judgments = judge(Loaded(rf.read_qrels(QRELS), "qrels"))
     rankings = [rank_run(name, Loaded(run, "run"), judgments) for name, run in (("a", RUN), ("b", _run(seed=4)))]
-    whole = judged.judged_ranking(judgments, rankings, texts=True).collect()
+    (one,) = judged_blocks(judgments, rankings, texts=True)
+    whole = one.judged.collect()
+    assert whole.height == 2 * len(QRELS)
     for rows in (1, 10, len(QRELS), len(QRELS) + 1, 10 * len(QRELS)):
         blocks = list(judged_blocks(judgments, rankings, texts=True, rows=rows))
         assert_frame_equal(pl.concat([block.judged.collect() for block in blocks]), whole)
@@ -527,7 +528,7 @@ def _spills(process: int, folder: Path) -> bool:
 
 
 _INTERRUPTED = """
-import os, sys, polars as pl, rankframe as rf, rankframe.frames.grouping as grouping
+import os, sys, polars as pl, rankframe as rf, rankframe.batches.grouping as grouping
 grouping._LEAST = 1
 run = pl.scan_parquet(sys.argv[1])
 def slow(frame):

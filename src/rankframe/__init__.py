@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     from rankframe.io.readers import read_qrels as read_qrels
     from rankframe.io.readers import read_queries as read_queries
     from rankframe.io.readers import read_run as read_run
-    from rankframe.io.readers import scan_corpus as scan_corpus
-    from rankframe.io.readers import scan_qrels as scan_qrels
-    from rankframe.io.readers import scan_queries as scan_queries
-    from rankframe.io.readers import scan_run as scan_run
     from rankframe.io.retrievals import Retrieval as Retrieval
     from rankframe.io.retrievals import read_retrieval as read_retrieval
     from rankframe.io.samples import read_samples as read_samples
     from rankframe.io.samples import scan_samples as scan_samples
+    from rankframe.io.scans import scan_corpus as scan_corpus
+    from rankframe.io.scans import scan_qrels as scan_qrels
+    from rankframe.io.scans import scan_queries as scan_queries
+    from rankframe.io.scans import scan_run as scan_run
     from rankframe.io.writers import write_corpus as write_corpus
     from rankframe.io.writers import write_pool as write_pool
     from rankframe.io.writers import write_qrels as write_qrels
@@ -73,12 +73,9 @@ _HOMES = {
         "read_qrels",
         "read_queries",
         "read_run",
-        "scan_corpus",
-        "scan_qrels",
-        "scan_queries",
-        "scan_run",
     ),
     "io.retrievals": ("Retrieval", "read_retrieval"),
+    "io.scans": ("scan_corpus", "scan_qrels", "scan_queries", "scan_run"),
     "io.samples": ("read_samples", "scan_samples"),
     "io.writers": ("write_corpus", "write_pool", "write_qrels", "write_queries", "write_run"),
     "metrics": ("Metric",),

@@ -16,7 +16,8 @@ from rankframe.frames.ledger import REASONS
 from rankframe.frames.schemas import CORPUS, QUERIES
 from rankframe.inputs import Source, load_ids, load_runs, sources
 from rankframe.io.beir import Beir
-from rankframe.io.readers import load_qrels, load_texts, scan_corpus, scan_qrels, scan_run
+from rankframe.io.readers import load_qrels, load_texts
+from rankframe.io.scans import scan_corpus, scan_qrels, scan_run
 from rankframe.metrics.metric import checked_cutoff
 from rankframe.ranking import judge, rank_run
 

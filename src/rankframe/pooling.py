@@ -8,7 +8,7 @@ from os import PathLike
 
 import polars as pl
 
-from rankframe.errors import EXAMPLES, DataError, counted, listed, warn
+from rankframe.errors import EXAMPLES, DataError, counted, listed, warn, with_more
 from rankframe.frames.checks import LINE, Duplicates, Invalid, Loaded, choice, settled_judgments, valid_rows
 from rankframe.frames.coerce import nested_columns
 from rankframe.frames.ledger import REASONS, note, pairs
@@ -231,9 +231,8 @@ def _settle(every: pl.DataFrame, duplicates: Duplicates) -> None:
         f"({query}, {doc}) as {' and '.join(f'{grade!r} in {place}' for grade, place in zip(*stood, strict=True))}"
         for query, doc, *stood in conflicts.head(EXAMPLES).iter_rows()
     ]
-    more = f" and {conflicts.height - len(told):,} more" if conflicts.height > len(told) else ""
     raise DataError(
-        f"{counted(conflicts.height, 'pair')} judged with different grades: {', '.join(told)}{more}; "
+        f"{counted(conflicts.height, 'pair')} judged with different grades: {with_more(told, conflicts.height)}; "
         f'duplicates="best" keeps the highest grade of each and warns'
     )
 

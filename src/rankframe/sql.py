@@ -228,6 +228,8 @@ def _inserted(name: str, text: str) -> str:
     bare = _QUOTED.sub("", text)
     if ";" in bare:
         raise DataError(f"{name}={text!r} has a semicolon, where the statement would end; leave it out")
+    if "--" in bare or "/*" in bare:
+        raise DataError(f"{name}={text!r} has a comment, which would hide what follows; leave it out")
     if re.match(r"\s*(select|with|from|values)\b", bare, re.IGNORECASE):
         raise DataError(f"{name}={text!r} is a query; put it in parentheses: {name}='({text.strip()})'")
     return text.strip()

@@ -264,7 +264,7 @@ def beyond_memory(name: str, folders: Folders, *, quick: bool) -> Iterator[Row]:
             yield from many_runs(folders.data, rounds, ROWS_OF_EACH // times)
         case "growth":
             sizes = QUICK_SIZES if quick else SIZES
-            yield from growth(folders.data, (1, 1) if quick else (ROUNDS, ROUNDS), sizes, folders.pictures)
+            yield from growth(folders.data, rounds, sizes, folders.pictures)
         case _:
             yield from engines(folders.data, folders.passing, rounds, ROWS_OF_ENGINES // times)
 

@@ -17,23 +17,18 @@ from .sides import Measurement, Side, in_processes, peaks_of, seconds_of
 SIZES = (1_000_000, 5_000_000, 10_000_000, 25_000_000, 50_000_000, 100_000_000)
 ONE_QUERY = DEPTH
 SMALL = 10_000_000
-"""Up to so many rows the peer takes part, and there are more rounds."""
+"""Up to so many rows the peer takes part."""
 
 GROUPED, SHUFFLED = "rankframe, grouped by query", "rankframe, shuffled"
 LIMIT, PEER = "the limit: read, hash, top 100", "pytrec_eval"
 SERIES = (GROUPED, SHUFFLED, LIMIT, PEER)
 
 
-def growth(
-    data: Path, rounds: tuple[int, int], sizes: Sequence[int] = SIZES, pictures: Path | None = None
-) -> Iterator[Row]:
-    """Time per row at the largest size against a tenth of it, and memory; pictures where a folder is given.
-
-    Rounds are those of sizes up to 10M and those of larger ones.
-    """
+def growth(data: Path, rounds: int, sizes: Sequence[int] = SIZES, pictures: Path | None = None) -> Iterator[Row]:
+    """Time per row at the largest size against a tenth of it, and memory; pictures where a folder is given."""
     if pictures is not None:
         altair()  # better missing now than after the last measurement
-    points = pl.concat(_points(data, rows, rounds[rows > SMALL]) for rows in (ONE_QUERY, *sizes))
+    points = pl.concat(_points(data, rows, rounds) for rows in (ONE_QUERY, *sizes))
     if pictures is not None:
         curves.draw(points.filter(pl.col("rows") > ONE_QUERY), pictures)
     largest, reference = sizes[-1], compared(sizes)
@@ -43,8 +38,7 @@ def growth(
         each = [time_of_a_row(seconds, rows) * 1e9 for rows in (largest, reference)]
         aim = None if series == LIMIT else Aim(1.2, at_most=True)
         name = f"growth, {series}, time of a row at {largest:,} rows (the {fixed:.2g} s that one query takes taken off)"
-        n = rounds[largest > SMALL]
-        yield Row(name, f"at {reference:,} rows", each[0] / each[1], n, aim, each[0], each[1], " ns")
+        yield Row(name, f"at {reference:,} rows", each[0] / each[1], rounds, aim, each[0], each[1], " ns")
     for series in (GROUPED, SHUFFLED):
         peaks = median_of(points, series, "peak")
         name = f"growth, {series}, peak memory at {largest:,} rows"

@@ -50,7 +50,7 @@ def test_many_runs_give_a_row(data: Path) -> None:
 def test_growth_gives_rows_numbers_and_pictures(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(growth, "SMALL", ROWS // 2)
     pictures = tmp_path / "pictures" if find_spec("altair") else None
-    rows = list(growth.growth(data, (1, 2), (ROWS // 10, ROWS), pictures))
+    rows = list(growth.growth(data, 2, (ROWS // 10, ROWS), pictures))
     assert [row.rounds for row in rows] == [2, 2, 2, 1, 1]
     assert [row.unit for row in rows] == [" ns"] * 3 + [" MiB"] * 2
     assert [row.against for row in rows] == ["at 10,000 rows"] * 5
@@ -58,7 +58,7 @@ def test_growth_gives_rows_numbers_and_pictures(data: Path, tmp_path: Path, monk
     if pictures is not None:
         points = pl.read_csv(pictures / "growth.csv")
         assert points.columns == ["series", "rows", "round", "seconds", "peak"]
-        rounds = {name: {10_000: 1, ROWS: 2} for name in (GROUPED, SHUFFLED, LIMIT)} | {PEER: {10_000: 1}}
+        rounds = {name: {10_000: 2, ROWS: 2} for name in (GROUPED, SHUFFLED, LIMIT)} | {PEER: {10_000: 2}}
         found = points.group_by("series", "rows").len().rows()
         assert {(name, size): n for name, size, n in found} == {
             (name, size): n for name, sizes in rounds.items() for size, n in sizes.items()

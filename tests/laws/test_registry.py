@@ -17,7 +17,7 @@ import rankframe as rf
 from rankframe.frames.checks import Loaded
 from rankframe.metrics import REGISTRY
 from rankframe.metrics.families import BuiltIn
-from rankframe.ranking import judge, judged_ranking, rank_run
+from rankframe.ranking import judge, judged_blocks, rank_run
 from tests.laws import cases, oracle
 from tests.laws.cases import Qrels, Run
 
@@ -89,7 +89,8 @@ def test_the_expression_alone_gives_what_the_report_gives(run: Run, judgments: Q
     got = report(run, judgments)
     judged = judge(Loaded(frame(rows_of(judgments), "relevance"), "qrels"))
     ranking = rank_run("run", Loaded(frame(rows_of(run), "score"), "run"), judged)
-    rows = judged_ranking(judged, [ranking], texts=True).collect()
+    (block,) = judged_blocks(judged, [ranking], texts=True)
+    rows = block.judged.collect()
     assert rows.drop("group").columns == ["run_id", "query_id", "doc_id", "relevance", "rank", "ideal_rank", "n_ret"]
     bound = {metric.name: metric for metric in (asked.bound(judged.max_grade) for asked in METRICS)}.values()
     alone = rows.group_by("query_id", maintain_order=True).agg(metric.expr.alias(metric.name) for metric in bound)

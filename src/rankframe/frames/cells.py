@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from rankframe.errors import EXAMPLES, DataError, counted
+from rankframe.errors import EXAMPLES, DataError, counted, with_more
 from rankframe.frames.schemas import Column
 
 TEXTS = pl.List(pl.String)
@@ -103,10 +103,9 @@ def cells(
         f"sample {place}{'' if keys is None or keys[place] is None else f' ({keys[place]!r})'} {error.told}"
         for place, error in wrong[:EXAMPLES]
     ]
-    more = f" and {len(wrong) - EXAMPLES:,} more" if len(wrong) > EXAMPLES else ""
     hints = "; ".join(dict.fromkeys(error.hint for _, error in wrong[:EXAMPLES]))
     found = f"is {_WANTED[column.kind]} in {counted(len(wrong), 'sample')}"
-    raise DataError(f"{where}: {column.name!r} {found}: {', '.join(told)}{more}; {hints}")
+    raise DataError(f"{where}: {column.name!r} {found}: {with_more(told, len(wrong))}; {hints}")
 
 
 def _reader(column: Column, lists: str | None) -> Callable[[Any], Any]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import polars as pl
 
-from rankframe.errors import EXAMPLES, DataError, counted, with_more
+from rankframe.errors import EXAMPLES, DataError, counted, listed, with_more
 from rankframe.frames.ledger import Note, note, pairs
 
 Invalid = Literal["error", "drop"]
@@ -119,6 +119,38 @@ def _usable(numbers: pl.Series, *, finite: bool) -> bool:
     return bool(np.isfinite(values).all() if finite else not np.isnan(values).any())
 
 
+def no_judgments(where: str, queries: Sequence[str]) -> DataError:
+    """The error for qrels without rows, with a few queries of the run."""
+    return DataError(
+        f"{where}: there are no judgments (expected query_id, doc_id, relevance); queries of the run: "
+        f"{listed(queries, 3) or 'none'}"
+    )
+
+
+def repeated_pairs(where: str, count: int, examples: Sequence[str]) -> DataError:
+    """The error for (query, document) pairs that a run has more than once."""
+    return DataError(
+        f"{where}: {counted(count, '(query, document) pair')} more than once: {with_more(examples, count)}; "
+        f'duplicates="best" keeps the best score of each and counts the rest'
+    )
+
+
+def conflicting_grades(where: str, count: int, examples: Sequence[str]) -> DataError:
+    """The error for pairs that are judged with different grades."""
+    return DataError(
+        f"{where}: {counted(count, 'pair')} judged with different grades: {with_more(examples, count)}; "
+        f'duplicates="best" keeps the highest grade and counts them'
+    )
+
+
+def no_query_in_common(where: str, run: str, queries: Sequence[str], judged: Sequence[str]) -> DataError:
+    """The error for a run of whose queries none is judged, with a few of either."""
+    return DataError(
+        f"{where}: the run {run!r} and the judgments have no query in common; run: {listed(queries, 3)}, judgments: "
+        f"{listed(judged, 3)}; ids are compared as text, letter by letter"
+    )
+
+
 def valid_ids(loaded: Loaded, key: str, invalid: Invalid = "error") -> Loaded:
     """`loaded` without records that have no id: refused, or dropped and noted."""
     ids = loaded.frame[key]
@@ -175,11 +207,7 @@ def settled_judgments(loaded: Loaded, duplicates: Duplicates = "error") -> Loade
             + (f" on lines {' and '.join(map(str, row[LINE]))}" if LINE in row else "")
             for row in conflicts.head(EXAMPLES).iter_rows(named=True)
         ]
-        raise DataError(
-            f"{loaded.where}: {counted(conflicts.height, 'pair')} judged with different grades: "
-            f"{with_more(told, conflicts.height)}; "
-            f'duplicates="best" keeps the highest grade and counts them'
-        )
+        raise conflicting_grades(loaded.where, conflicts.height, told)
     equal = repeated.filter(pl.col("relevance").list.len() == 1)
     notes = [
         note("conflict_resolved", pairs(conflicts), conflicts.height),

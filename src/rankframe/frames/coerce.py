@@ -10,7 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import polars as pl
 
-from rankframe.errors import EXAMPLES, DataError, counted, listed
+from rankframe.errors import EXAMPLES, DataError, counted, listed, with_more
 from rankframe.frames.cells import TEXTS, cells
 from rankframe.frames.schemas import Column, Schema
 
@@ -335,9 +335,8 @@ def text_columns(source: Mapping[Any, Any], key: str, where: str) -> pl.DataFram
         return pl.DataFrame([ids, *records])
     kind, wanted = ("record", Mapping) if isinstance(values[0], Mapping) else ("text", str)
     other = [name for name, value in source.items() if not isinstance(value, wanted)]
-    told = ", ".join(f"{name!r} holds {source[name]!r:.40}" for name in other[:EXAMPLES])
-    more = f" and {len(other) - EXAMPLES:,} more" if len(other) > EXAMPLES else ""
+    told = with_more([f"{name!r} holds {source[name]!r:.40}" for name in other[:EXAMPLES]], len(other))
     raise DataError(
-        f"{where}: {counted(len(other), 'value')} of the mapping no {kind}: {told}{more}; the values are all text, or "
+        f"{where}: {counted(len(other), 'value')} of the mapping no {kind}: {told}; the values are all text, or "
         f"all records such as {{'title': .., 'text': ..}}"
     )

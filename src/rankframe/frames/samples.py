@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from rankframe.errors import EXAMPLES, DataError, counted, listed
+from rankframe.errors import EXAMPLES, DataError, counted, listed, with_more
 from rankframe.frames.cells import TEXTS, cells, listlike, missing, plain
 from rankframe.frames.checks import Invalid, Loaded
 from rankframe.frames.coerce import Frame, collected, collected_like, conform, list_cast, record_frame
@@ -253,10 +253,10 @@ def identified(loaded: Loaded, invalid: Invalid) -> Loaded:
     places = loaded.frame.select(keys).with_row_index("place")
     nameless = [f"sample {place}" for place in loaded.frame["sample_id"].is_null().arg_true()]
     if nameless and invalid == "error":
-        more = f" and {len(nameless) - EXAMPLES:,} more" if len(nameless) > EXAMPLES else ""
         raise DataError(
-            f"{loaded.where}: {counted(len(nameless), 'sample')} without sample_id: {', '.join(nameless[:EXAMPLES])}"
-            f'{more}; invalid="drop" leaves them out and counts them, and without the column ids are made'
+            f"{loaded.where}: {counted(len(nameless), 'sample')} without sample_id: "
+            f"{with_more(nameless[:EXAMPLES], len(nameless))}"
+            f'; invalid="drop" leaves them out and counts them, and without the column ids are made'
         )
     if nameless:
         kept = loaded.frame.filter(pl.col("sample_id").is_not_null())
@@ -269,14 +269,13 @@ def identified(loaded: Loaded, invalid: Invalid) -> Loaded:
         f"{row['sample_id']!r} (samples {', '.join(map(str, row['place'][:EXAMPLES]))})"
         for row in groups.head(EXAMPLES).iter_rows(named=True)
     ]
-    more = f" and {groups.height - EXAMPLES:,} more" if groups.height > EXAMPLES else ""
     raise DataError(
         f"{loaded.where}: {counted(groups.height, 'sample_id')} more than once{' in a run' if len(keys) > 1 else ''}: "
-        f"{', '.join(told)}{more}; a column run_id tells the answers of several systems apart; a column "
+        f"{with_more(told, groups.height)}; a column run_id tells the answers of several systems apart; a column "
         f'that is no id stays metadata by its own name, as in columns={{"id": "id"}}'
     )
 
 
 def _places(places: list[int], keys: list[Any] | None) -> str:
     told = [f"sample {place}" + (f" ({keys[at]!r})" if keys else "") for at, place in enumerate(places[:EXAMPLES])]
-    return ", ".join(told) + (f" and {len(places) - EXAMPLES:,} more" if len(places) > EXAMPLES else "")
+    return with_more(told, len(places))

@@ -14,15 +14,15 @@ from typing import NamedTuple, overload
 
 import polars as pl
 
-from rankframe.errors import DataError, counted, listed, nearest, warn
-from rankframe.frames.checks import Duplicates, Invalid, Loaded, choice, valid_rows
+from rankframe.errors import DataError, counted, listed, nearest, warn, with_more
+from rankframe.frames.checks import Duplicates, Invalid, Loaded, choice, repeated_pairs, valid_rows
 from rankframe.frames.coerce import Frame
 from rankframe.frames.ledger import REASONS, pairs
 from rankframe.frames.schemas import RUN
 from rankframe.fusion.methods import METHODS, NORMALIZERS, Fusion, Method, Normalize, Parameters, total, with_spread
 from rankframe.inputs import Source, load_runs, sources
-from rankframe.io.readers import scan_run
 from rankframe.io.retrievals import Retrieval
+from rankframe.io.scans import scan_run
 from rankframe.metrics.metric import checked_cutoff
 
 _Eager = pl.DataFrame | Retrieval | str | PathLike[str] | Mapping[str, Mapping[str, float]]
@@ -316,13 +316,9 @@ def _once(rows: pl.DataFrame, keys: list[str], where: str, duplicates: Duplicate
     if not again.any():
         return rows
     twice = rows.filter(again).unique(keys, maintain_order=True)
-    more = f" and {twice.height - len(pairs(twice)):,} more" if twice.height > len(pairs(twice)) else ""
-    told = ", ".join(pairs(twice)) + more
     if duplicates == "error":
-        raise DataError(
-            f"{where}: {counted(twice.height, '(query, document) pair')} more than once: {told}; "
-            f'duplicates="best" keeps the best score of each'
-        )
+        raise repeated_pairs(where, twice.height, pairs(twice))
+    told = with_more(pairs(twice), twice.height)
     warn(f"{where}: {REASONS['duplicate_dropped']}: {int(again.sum()) - twice.height:,}, of {told}")
     return rows.sort("score", descending=True, maintain_order=True).unique(keys, keep="first", maintain_order=True)
 

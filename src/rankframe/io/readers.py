@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 
@@ -36,11 +36,9 @@ from rankframe.frames.schemas import CORPUS, JUDGED, QRELS, QUERIES, RUN, Schema
 from rankframe.io.files import Format, existing, format_of
 from rankframe.io.folders import find_qrels, find_texts
 from rankframe.io.tables import (
-    parquet_files,
     read_csv,
     read_json,
     read_jsonl,
-    scan_alike,
     scan_parquet,
     scan_shards,
     unreadable,
@@ -146,33 +144,6 @@ def read_corpus(
     return _told(load_texts(source, CORPUS, format=format, columns=columns, invalid=invalid))
 
 
-def scan_run(source: object, *, format: Format | None = None, columns: Columns | None = None) -> pl.LazyFrame:
-    """`read_run`, lazily where the source allows it: a Parquet file, a folder of them, a LazyFrame.
-
-    `evaluate` reads it in batches and checks the rows then; text is read whole here. Arguments as in `read_run`.
-    """
-    lazy = _scan(source, RUN, format, columns)
-    return read_run(source, format=format, columns=columns).lazy() if lazy is None else lazy
-
-
-def scan_qrels(source: object, *, format: Format | None = None, columns: Columns | None = None) -> pl.LazyFrame:
-    """`read_qrels`, lazily where the source allows it; see `scan_run`."""
-    lazy = _scan(source, QRELS, format, columns)
-    return read_qrels(source, format=format, columns=columns).lazy() if lazy is None else lazy
-
-
-def scan_queries(source: object, *, format: Format | None = None, columns: Columns | None = None) -> pl.LazyFrame:
-    """`read_queries`, lazily where the source allows it; see `scan_run`."""
-    lazy = _scan(source, QUERIES, format, columns)
-    return read_queries(source, format=format, columns=columns).lazy() if lazy is None else lazy
-
-
-def scan_corpus(source: object, *, format: Format | None = None, columns: Columns | None = None) -> pl.LazyFrame:
-    """`read_corpus`, lazily where the source allows it; see `scan_run`."""
-    lazy = _scan(source, CORPUS, format, columns)
-    return read_corpus(source, format=format, columns=columns).lazy() if lazy is None else lazy
-
-
 def load_run(
     source: object,
     *,
@@ -199,7 +170,7 @@ def load_qrels(
 ) -> Loaded:
     """Judgments with where they came from and what was left out of them; repeated pairs still stand there."""
     choice("invalid", invalid, ("error", "drop"))
-    loaded = valid_rows(_load(_judged(source, split), QRELS, format, columns, invalid), "relevance", invalid)
+    loaded = valid_rows(_load(judgments_in(source, split), QRELS, format, columns, invalid), "relevance", invalid)
     if not iteration and isinstance(source, (str, PathLike)):
         loaded.frame = loaded.frame.drop("iteration", strict=False)
     return loaded
@@ -215,7 +186,7 @@ def load_judged(source: object) -> Loaded:
     return valid
 
 
-def _judged(source: object, split: str | None) -> object:
+def judgments_in(source: object, split: str | None) -> object:
     """The judgments in a folder: one file, or its shards as a LazyFrame; anything else as it is."""
     if isinstance(source, (str, PathLike)) and (folder := existing(source)).is_dir():
         paths = find_qrels(folder, split)
@@ -225,7 +196,7 @@ def _judged(source: object, split: str | None) -> object:
     return source
 
 
-def _texts(source: object, schema: Schema) -> object:
+def texts_in(source: object, schema: Schema) -> object:
     """The file of a corpus or of queries in a folder; anything else as it is."""
     if isinstance(source, (str, PathLike)) and (folder := existing(source)).is_dir():
         return find_texts(folder, schema.label)
@@ -242,7 +213,7 @@ def load_texts(
 ) -> Loaded:
     """A corpus or queries with where they came from and what was left out of them."""
     choice("invalid", invalid, ("error", "drop"))
-    return valid_ids(_load(_texts(source, schema), schema, format, columns, invalid), schema.columns[0].name, invalid)
+    return valid_ids(_load(texts_in(source, schema), schema, format, columns, invalid), schema.columns[0].name, invalid)
 
 
 def _told(loaded: Loaded) -> pl.DataFrame:
@@ -270,13 +241,13 @@ def _load(
     where = schema.label
     if isinstance(source, Mapping):
         return _load_mapping(source, schema, where)
-    frame = table_frame(source, where, schema.text_names(_mapping(columns, where)))
+    frame = table_frame(source, where, schema.text_names(names_of(columns, where)))
     if frame is None:
         raise DataError(
             f"{where}: a {type(source).__name__} holds no table; expected a path, "
             f"{'' if schema is JUDGED else 'a mapping, '}or a frame (Polars, pandas, pyarrow, a list of records)"
         )
-    return Loaded(conformed(frame, schema, where, _mapping(columns, where), only), where)
+    return Loaded(conformed(frame, schema, where, names_of(columns, where), only), where)
 
 
 def _load_mapping(source: Mapping[object, object], schema: Schema, where: str) -> Loaded:
@@ -306,14 +277,14 @@ def _load_path(
         case "parquet":
             frame = scan_parquet(path)
         case "csv":
-            frame = read_csv(path, schema, _mapping(columns, where))
+            frame = read_csv(path, schema, names_of(columns, where))
         case "jsonl":
-            frame, notes = read_jsonl(path, schema, _mapping(columns, where), invalid)
+            frame, notes = read_jsonl(path, schema, names_of(columns, where), invalid)
         case "json":
             value = read_json(path)
             if isinstance(value, Mapping):
                 return _load_mapping(value, schema, where)
-            frame = _json_records(value, schema, where, _mapping(columns, where))
+            frame = _json_records(value, schema, where, names_of(columns, where))
         case "trec" if schema is JUDGED:
             raise DataError(
                 f"{path}: a judged ranking is read from Parquet, CSV, TSV, JSON or JSON lines, by the suffix of its "
@@ -356,7 +327,7 @@ def conformed(
 ) -> pl.DataFrame:
     """The frame with our names and dtypes, `only` some of its columns, in memory."""
     try:
-        frame = _named(frame, schema, where, renames)
+        frame = named(frame, schema, where, renames)
         if only is not None:
             frame = frame.select([name for name in only if name in frame.collect_schema()])
         return collected(frame)
@@ -364,31 +335,7 @@ def conformed(
         raise unreadable(where, "a table", error) from error
 
 
-def scan_needed(source: object, needed: Sequence[str]) -> list[pl.LazyFrame] | None:
-    """The needed columns of a run under our names, their dtypes as they are; None for what can only be read whole.
-
-    Files that differ in their columns come one behind the other.
-    """
-    if isinstance(source, pl.LazyFrame):
-        return [_needed(source, needed, RUN.label)]
-    if isinstance(source, (str, PathLike)) and format_of(path := existing(source), None, "trec") == "parquet":
-        files = parquet_files(path) if path.is_dir() else [path]
-        return [_needed(scan, needed, str(source)) for scan in scan_alike(files, path if path.is_dir() else None)]
-    return None
-
-
-def _needed(frame: pl.LazyFrame, needed: Sequence[str], where: str) -> pl.LazyFrame:
-    try:
-        present = frame.collect_schema().names()
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise unreadable(where, "a table", error) from error
-    ranked = ["score"] if "rank" in present and "score" not in present else []  # ranks become scores when they are read
-    renames = RUN.names([*present, *ranked], columns=None, where=where)
-    names = {name: renames.get(name, name) for name in present}
-    return frame.select(pl.col(name).alias(ours) for name, ours in names.items() if ours in needed)
-
-
-def _named(frame: Frame, schema: Schema, where: str, renames: Mapping[str, str] | None) -> Frame:
+def named(frame: Frame, schema: Schema, where: str, renames: Mapping[str, str] | None) -> Frame:
     """The frame with our names and dtypes; a run that has only ranks is scored by them."""
     if schema is RUN:
         frame = scored_by_rank(frame, renames, where)
@@ -400,25 +347,10 @@ def _renames(columns: Columns | None) -> Mapping[str, str] | None:
     return columns if isinstance(columns, Mapping) else None
 
 
-def _mapping(columns: Columns | None, where: str) -> Mapping[str, str] | None:
+def names_of(columns: Columns | None, where: str) -> Mapping[str, str] | None:
+    """The names that a caller gives to columns, where there is a header; a list of names is refused."""
     if columns is None or isinstance(columns, Mapping):
         return columns
     raise DataError(
         f'{where}: columns= is a mapping here, as in {{"yours": "query_id"}}; a list is for text without a header'
     )
-
-
-def _scan(source: object, schema: Schema, format: Format | None, columns: Columns | None) -> pl.LazyFrame | None:
-    """The source as a conformed LazyFrame, None where it can only be read whole."""
-    if schema is not RUN:
-        source = _judged(source, None) if schema is QRELS else _texts(source, schema)
-    frame: Frame
-    if isinstance(source, pl.LazyFrame):
-        frame, where = source, schema.label
-    elif isinstance(source, (str, PathLike)) and format_of(existing(source), format, "trec") == "parquet":
-        frame, where = scan_parquet(Path(source)), str(source)
-        if schema is QRELS and "iteration" in frame.collect_schema():
-            frame = frame.drop("iteration")
-    else:
-        return None
-    return read_numbers(_named(frame, schema, where, _mapping(columns, where)).lazy(), schema, where)

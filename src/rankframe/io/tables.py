@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 import polars as pl
 
-from rankframe.errors import EXAMPLES, DataError, counted, listed
+from rankframe.errors import EXAMPLES, DataError, counted, listed, with_more
 from rankframe.frames.checks import Invalid
 from rankframe.frames.coerce import record_frame
 from rankframe.frames.ledger import Note, note
@@ -228,10 +228,9 @@ def read_records(path: Path, invalid: Invalid) -> tuple[list[dict[str, Any]], li
         except (RecursionError, ValueError) as error:  # nested too deep, or a number of too many digits
             wrong.append((number, str(error).partition("\n")[0]))
     if wrong and invalid == "error":
-        told = ", ".join(f"line {number} ({why})" for number, why in wrong[:EXAMPLES])
-        more = f" and {len(wrong) - EXAMPLES:,} more" if len(wrong) > EXAMPLES else ""
+        told = with_more([f"line {number} ({why})" for number, why in wrong[:EXAMPLES]], len(wrong))
         raise DataError(
-            f"{path}: {counted(len(wrong), 'line')} without a JSON object: {told}{more}; a download may have broken "
+            f"{path}: {counted(len(wrong), 'line')} without a JSON object: {told}; a download may have broken "
             f'off; invalid="drop" leaves such lines out and counts them'
         )
     return records, [note("invalid_dropped", [f"line {number}" for number, _ in wrong])] if wrong else []

@@ -20,8 +20,9 @@ from rankframe.frames.samples import settled
 from rankframe.frames.schemas import CORPUS, QRELS, QUERIES, RUN, SAMPLES, Column, Schema
 from rankframe.inputs import load_runs, sources
 from rankframe.io.beir import Beir, full_text
-from rankframe.io.readers import read_corpus, read_qrels, read_queries, scan_corpus, scan_qrels, scan_queries, scan_run
+from rankframe.io.readers import read_corpus, read_qrels, read_queries
 from rankframe.io.samples import load_samples, scan_samples
+from rankframe.io.scans import scan_corpus, scan_qrels, scan_queries, scan_run
 from rankframe.metrics.metric import checked_cutoff
 
 Missing = Literal["error", "null"]

@@ -26,7 +26,10 @@ class Block:
     """The judged rankings of some groups, one after another. A group is a query of a run.
 
     groups: their numbers: the number of the run times the number of queries, plus that of the query.
-    judged: their rows, see `judged_ranking`.
+    judged: one row per judgment and run. Columns: group UInt32, relevance Float64, rank Int64 (null where the run does
+        not have the document), ideal_rank, n_ret Int64; with texts also run_id, query_id, doc_id String. Sorted by run,
+        query_id, rank (nulls last), relevance descending; then by doc_id where the judgments were made ready in that
+        order, which only metrics that see the rows need.
     """
 
     groups: range
@@ -60,19 +63,8 @@ def judged_blocks(
                 yield Block(groups, judged)
 
 
-def judged_ranking(judgments: Judgments, rankings: Sequence[Ranking], *, texts: bool = False) -> pl.LazyFrame:
-    """The judged rankings of all runs in one frame: one row per judgment and run.
-
-    Columns: group UInt32 (the number of the run times the number of queries, plus that of the query), relevance
-    Float64, rank Int64 (null where the run does not have the document), ideal_rank, n_ret Int64; with `texts` also
-    run_id, query_id, doc_id String. Sorted by run, query_id, rank (nulls last), relevance descending; then by doc_id
-    where the judgments were made ready in that order, which only metrics that see the rows need.
-    """
-    return _judged(judgments, rankings, [_order(judgments, ranking) for ranking in rankings], texts=texts)
-
-
 def _judged(
-    judgments: Judgments, rankings: Sequence[Ranking], orders: Sequence[Integers], *, texts: bool, first: int = 0
+    judgments: Judgments, rankings: Sequence[Ranking], orders: Sequence[Integers], *, texts: bool, first: int
 ) -> pl.LazyFrame:
     """The rows of the judgments that each run has in its order; groups count from `first`."""
     import numpy as np

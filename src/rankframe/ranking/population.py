@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankframe.errors import DataError, listed, warn
+from rankframe.frames.checks import no_query_in_common
 from rankframe.frames.ledger import Note, note
 from rankframe.metrics.conventions import Convention
 from rankframe.ranking.judgments import Judgments
@@ -96,11 +97,7 @@ class Population:
             told = [f"{what}: {(of & self.asked).sum():,}" for what, of in kinds.items() if of.any()]
             warn(f"{where}: the run {ranking.run_id!r} is empty; judged queries {', '.join(told)}")
         elif ranking.strangers and not (returned_nothing | broke).any():
-            raise DataError(
-                f"{where}: the run {ranking.run_id!r} and the judgments have no query in common; run: "
-                f"{listed(ranking.strangers, 3)}, judgments: "
-                f"{listed(self._ids.head(3), 3)}; ids are compared as text, letter by letter"
-            )
+            raise no_query_in_common(where, ranking.run_id, ranking.strangers, self._ids.head(3).to_list())
         counts = self.asked.copy()
         if self._rules.no_relevant == "skip":
             counts &= self._relevant

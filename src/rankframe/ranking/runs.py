@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
-from rankframe.errors import EXAMPLES, DataError, counted, with_more
-from rankframe.frames.checks import Duplicates, Loaded, choice
+from rankframe.errors import EXAMPLES
+from rankframe.frames.checks import Duplicates, Loaded, choice, repeated_pairs
 from rankframe.frames.ledger import Note, note, pairs, together
 from rankframe.metrics.rows import places
 from rankframe.ranking.judgments import Judgments, pair_keys
@@ -146,11 +146,7 @@ class RunRanker:
         import numpy as np
 
         if self._n_repeated:
-            raise DataError(
-                f"{self.where}: {counted(self._n_repeated, '(query, document) pair')} more than once: "
-                f"{with_more(self._repeated, self._n_repeated)}; "
-                f'duplicates="best" keeps the best score of each and counts the rest'
-            )
+            raise repeated_pairs(self.where, self._n_repeated, self._repeated)
         return Ranking(
             run_id=self.run_id,
             rank=self._rank,

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankframe.errors import DataError, counted, listed
+from rankframe.errors import DataError, counted, listed, with_more
 from rankframe.frames.schemas import CORPUS
 from rankframe.io.beir import Beir, full_text
 from rankframe.io.readers import load_texts
@@ -63,8 +63,7 @@ def query_texts(queries: object) -> list[str]:
     texts = list(queries)
     wrong = [f"{text!r:.40} at position {at}" for at, text in enumerate(texts) if not isinstance(text, str)]
     if wrong:
-        more = f" and {len(wrong) - 3:,} more" if len(wrong) > 3 else ""
-        raise DataError(f"queries= is a list of texts, but holds {', '.join(wrong[:3])}{more}")
+        raise DataError(f"queries= is a list of texts, but holds {with_more(wrong[:3], len(wrong))}")
     return texts
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankframe.errors import DataError, counted, listed
+from rankframe.errors import DataError, counted, listed, with_more
 from rankframe.frames.checks import Loaded, valid_ids
 from rankframe.frames.coerce import Frame, collected, conform, table_frame
 from rankframe.frames.schemas import CORPUS, QUERIES, Schema
@@ -98,8 +98,7 @@ def _matrix(vectors: pl.Series, ids: pl.Series, where: str) -> Matrix:
     def refuse(rows: pl.Series, what: str, told: Callable[[int], str] = lambda _: "") -> None:
         if len(rows):
             examples = [f"{ids[row]}{told(row)}" for row in rows.head(5)]
-            more = f" and {len(rows) - 5:,} more" if len(rows) > 5 else ""
-            raise DataError(f"{where}: {counted(len(rows), 'vector')} {what}: {', '.join(examples)}{more}")
+            raise DataError(f"{where}: {counted(len(rows), 'vector')} {what}: {with_more(examples, len(rows))}")
 
     refuse(vectors.is_null().arg_true(), "null")
     if isinstance(dtype, pl.Array):

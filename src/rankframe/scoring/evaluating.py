@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import closing
-from dataclasses import asdict
 from functools import partial
 from os import PathLike
 from typing import Any, Literal
 
-from rankframe.batches import Batches
+from rankframe.batches import Batches, rows_within
 from rankframe.errors import DataError, counted, listed, warn
-from rankframe.frames.checks import Duplicates, Invalid, choice
-from rankframe.frames.grouping import rows_within
+from rankframe.frames.checks import Duplicates, Invalid, choice, no_judgments
 from rankframe.inputs import described, refuse_writing_over, sources
 from rankframe.io.beir import Beir
 from rankframe.io.files import place_for
@@ -25,9 +23,9 @@ from rankframe.metrics.names import DEFAULT, resolve
 from rankframe.ranking import Ranking, RunRanker, judge
 from rankframe.ranking.population import Covered
 from rankframe.report import Report
-from rankframe.scoring.reporting import narrowed, reported
+from rankframe.scoring.reporting import conditions, narrowed, reported
 from rankframe.scoring.running import ranked_runs
-from rankframe.scoring.values import measured
+from rankframe.scoring.values import largest_cutoff, measured
 
 
 def evaluate(
@@ -73,8 +71,9 @@ def evaluate(
         memory_limit: how much memory the rows of a run may take at a time where they are read in batches (Parquet
             files and LazyFrames), in bytes or as text: "512MB", "4 GiB". Queries come whole: where the rows of each
             stand together, in the order of the files; otherwise the rows are sorted into temporary files first, which
-            nobody else sees and which are gone at the end, also of an interrupted evaluation (in TMPDIR, some 40 bytes
-            a row). Judgments and scores come on top.
+            nobody else sees and which are gone at the end, also of an interrupted evaluation (in TMPDIR, 40 bytes a row
+            and more with ids of over 12 letters). Judgments, scores, and what Polars holds to read come on top, some
+            200 MB and the groups of rows of the files.
         progress: show a bar of the rows read.
 
     Returns:
@@ -107,10 +106,10 @@ def evaluate(
         qrels = qrels.qrels
     loaded_qrels = load_qrels(qrels, invalid=invalid)
     if loaded_qrels.frame.is_empty():
-        raise DataError(_no_judgments(loaded_qrels.where, runs, rows))
+        raise no_judgments(loaded_qrels.where, _first_queries(runs, rows))
     judgments = judge(loaded_qrels, duplicates, by_id=any(not isinstance(metric, BuiltIn) for metric in asked))
     metrics_measured = measured(asked, judgments.max_grade)
-    cutoff = max((metric.cutoff for metric in metrics_measured if metric.cutoff is not None), default=None)
+    cutoff = largest_cutoff(metrics_measured)
     population, notes, asked_ids = narrowed(judgments, rules, queries, corpus, invalid)
     ranker = partial(
         RunRanker,
@@ -139,32 +138,24 @@ def evaluate(
                 "queries": ranking.n_queries,
                 **described(source.holder, fingerprint, folders=True),
             }
-    options = {
-        "convention": convention,
-        **{key: value for key, value in asdict(rules).items() if key != "dialect"},
-        "duplicates": duplicates,
-        "invalid": invalid,
-        "qrels": {
-            "rows": loaded_qrels.frame.height,
-            "queries": len(judgments.queries),
-            "max_grade": judgments.max_grade,
-            **described(qrels, fingerprint),
-        },
-        "runs": [inputs[name] for name in sorted(inputs)],
-    }
+    options = conditions(
+        convention,
+        rules,
+        judgments,
+        inputs.values(),
+        duplicates=duplicates,
+        invalid=invalid,
+        qrels={"rows": loaded_qrels.frame.height, **described(qrels, fingerprint)},
+    )
     return reported(judgments, list(found.values()), metrics_measured, notes, options, per_query)
 
 
-def _no_judgments(where: str, runs: object, rows: int) -> str:
-    """The message for empty qrels, with ids of the first run."""
-    first: list[str] = []
+def _first_queries(runs: object, rows: int) -> list[str]:
+    """A few ids of the first run."""
     for source in sources(runs)[:1]:
         some = Batches(source, invalid="drop", rows=rows).first()
-        first += some["query_id"].drop_nulls().unique(maintain_order=True).head(3).to_list()
-    return (
-        f"{where}: there are no judgments (expected query_id, doc_id, relevance); queries of the run: "
-        f"{listed(first, 3) or 'none'}"
-    )
+        return some["query_id"].drop_nulls().unique(maintain_order=True).head(3).to_list()
+    return []
 
 
 def _warn_of_short(ranking: Ranking, where: str, cutoff: int | None) -> None:

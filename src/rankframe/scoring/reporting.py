@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from os import PathLike
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from rankframe import __version__
-from rankframe.frames.checks import Invalid, Loaded
+from rankframe.frames.checks import Duplicates, Invalid, Loaded
 from rankframe.frames.ledger import Note, ledger_frame, note
 from rankframe.frames.schemas import CORPUS, QUERIES
 from rankframe.inputs import load_ids
@@ -46,6 +47,27 @@ def reported(
     if per_query is None:
         return report(pl.concat(list(blocks), rechunk=True))
     return written(per_query, blocks, report)
+
+
+def conditions(
+    convention: str,
+    rules: Convention,
+    judgments: Judgments,
+    runs: Iterable[Mapping[str, Any]],
+    *,
+    duplicates: Duplicates,
+    invalid: Invalid,
+    qrels: Mapping[str, Any],
+) -> dict[str, Any]:
+    """What a report says of how its scores were made: the rules, and the inputs."""
+    return {
+        "convention": convention,
+        **{key: value for key, value in asdict(rules).items() if key != "dialect"},
+        "duplicates": duplicates,
+        "invalid": invalid,
+        "qrels": {"queries": len(judgments.queries), "max_grade": judgments.max_grade, **qrels},
+        "runs": sorted(runs, key=lambda run: str(run["run_id"])),
+    }
 
 
 def narrowed(

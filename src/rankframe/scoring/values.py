@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -11,8 +11,7 @@ from rankframe.errors import MetricError
 from rankframe.metrics.families import BuiltIn
 from rankframe.metrics.metric import BASE_COLUMNS, Metric
 from rankframe.metrics.rows import GROUP, Rows
-from rankframe.ranking import Judgments, Ranking
-from rankframe.ranking.judged import judged_blocks
+from rankframe.ranking import Judgments, Ranking, judged_blocks
 from rankframe.ranking.population import STATUSES, Covered
 from rankframe.summaries import Measured
 
@@ -37,6 +36,11 @@ def measured(asked: Sequence[Metric], max_grade: float) -> dict[Metric, Measured
         if earlier is None or earlier[1].asked == metric.name:
             found[metric.name, metric.aggregate] = metric, said
     return dict(found.values())
+
+
+def largest_cutoff(metrics: Iterable[Metric]) -> int | None:
+    """The largest cutoff of any metric; None where none has one."""
+    return max((metric.cutoff for metric in metrics if metric.cutoff is not None), default=None)
 
 
 def score_blocks(

@@ -11,8 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankframe.errors import EXAMPLES, DataError, RankframeWarning, counted, listed, warn, with_more
-from rankframe.frames.checks import Duplicates, Invalid, Unusable, choice
+from rankframe.errors import EXAMPLES, DataError, RankframeWarning, listed, warn
+from rankframe.frames.checks import (
+    Duplicates,
+    Invalid,
+    Unusable,
+    choice,
+    conflicting_grades,
+    no_query_in_common,
+)
 from rankframe.frames.ledger import REASONS, pairs
 from rankframe.frames.schemas import QRELS, RUN
 from rankframe.metrics.conventions import Convention, Count, SelfHits
@@ -22,7 +29,7 @@ from rankframe.metrics.names import DEFAULT, resolve
 from rankframe.scoring import evaluate_ranking
 from rankframe.scoring.values import measured
 from rankframe.spark.frames import collected, conformed, needs_spark, refuse_rounded, unusable
-from rankframe.spark.rows import Run, first_rows, no_judgments, runs_of
+from rankframe.spark.rows import Run, first_rows, runs_of, without_judgments
 from rankframe.spark.survey import survey
 
 if TYPE_CHECKING:
@@ -147,7 +154,7 @@ def _judgments(rows: DataFrame, run: DataFrame, invalid: Invalid, duplicates: Du
         pairs_.agg(sf.count("*"), sf.count_if(sf.col("n") > 1), sf.count_if(differ), sf.max(grade))
     ).row(0)
     if not count:
-        raise no_judgments(run)
+        raise without_judgments(run)
     if conflicts:
         _settle_conflicts(pairs_.filter(differ), conflicts, duplicates)
     settled = pairs_.select("query_id", "doc_id", "relevance") if repeated else rows
@@ -186,10 +193,7 @@ def _settle_conflicts(conflicts: DataFrame, count: int, duplicates: Duplicates) 
             f"({query}, {doc}) as {low:g} and {high:g}"
             for query, doc, low, high in few.select("query_id", "doc_id", "lowest", "relevance").iter_rows()
         ]
-        raise DataError(
-            f"{QRELS.label}: {counted(count, 'pair')} judged with different grades: {with_more(told, count)}; "
-            f'duplicates="best" keeps the highest grade and counts them'
-        )
+        raise conflicting_grades(QRELS.label, count, told)
     warn(f"{QRELS.label}: {REASONS['conflict_resolved']}: {count:,}, such as {listed(pairs(few))}")
 
 
@@ -204,11 +208,7 @@ def _refuse_strangers(run: Run, rows: DataFrame, counts: Sequence[int], judged: 
         elif number not in met:
             some = first_rows(theirs.filter(f"run = {number}"), "query_id").get(number, [])
             few = collected(queries.orderBy("query_id").limit(3))["query_id"]
-            raise DataError(
-                f"{where}: the run {name!r} and the judgments have no query in common; run: "
-                f"{listed([query for (query,) in some[:3]], 3)}, judgments: {listed(few, 3)}; ids are compared as "
-                f"text, letter by letter"
-            )
+            raise no_query_in_common(where, name, [query for (query,) in some[:3]], few.to_list())
 
 
 def _judged_rows(rows: DataFrame, judged: DataFrame, n_runs: int) -> DataFrame:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -19,11 +18,11 @@ from rankframe.metrics.metric import Metric
 from rankframe.metrics.names import DEFAULT, resolve
 from rankframe.ranking import Judgments, Population, Ranking, judge
 from rankframe.report import Report
-from rankframe.scoring.reporting import narrowed, reported
-from rankframe.scoring.values import measured
+from rankframe.scoring.reporting import conditions, narrowed, reported
+from rankframe.scoring.values import largest_cutoff, measured
 from rankframe.spark.frames import ROUNDED, collected, conformed, near, needs_spark, refuse_rounded, sent
 from rankframe.spark.ranks import ranked
-from rankframe.spark.rows import Run, first_rows, kept, no_judgments, runs_of
+from rankframe.spark.rows import Run, first_rows, kept, runs_of, without_judgments
 from rankframe.spark.survey import Lookup, Survey, survey
 
 if TYPE_CHECKING:
@@ -100,7 +99,7 @@ def evaluate(
     in_order = collected(judged.drop(ROUNDED)).sort("query_id", "doc_id", "relevance")  # rows come in no order
     loaded = load_qrels(in_order, invalid=invalid)
     if loaded.frame.is_empty():
-        raise no_judgments(rows)
+        raise without_judgments(rows)
     judgments = judge(loaded, duplicates, by_id=any(not isinstance(metric, BuiltIn) for metric in asked))
     metrics_measured = measured(asked, judgments.max_grade)
     population, notes, _ = narrowed(judgments, rules, queries, corpus, invalid)
@@ -111,27 +110,21 @@ def evaluate(
         self_hits=rules.self_hits,
         invalid=invalid,
         duplicates=duplicates,
-        cutoff=max((metric.cutoff for metric in metrics_measured if metric.cutoff is not None), default=None),
+        cutoff=largest_cutoff(metrics_measured),
     )
     rankings = _rankings(found, seen, judgments, docs, population)
     covered = [
         (ranking, population.covered(ranking, where)) for ranking, where in zip(rankings, found.wheres, strict=True)
     ]
-    options: dict[str, Any] = {
-        "convention": convention,
-        **{key: value for key, value in asdict(rules).items() if key != "dialect"},
-        "duplicates": duplicates,
-        "invalid": invalid,
-        "qrels": {
-            "rows": loaded.frame.height,
-            "queries": len(judgments.queries),
-            "max_grade": judgments.max_grade,
-        },
-        "runs": [
-            {"run_id": ranking.run_id, "rows": ranking.n_rows, "queries": ranking.n_queries}
-            for ranking in sorted(rankings, key=lambda ranking: ranking.run_id)
-        ],
-    }
+    options = conditions(
+        convention,
+        rules,
+        judgments,
+        [{"run_id": run.run_id, "rows": run.n_rows, "queries": run.n_queries} for run in rankings],
+        duplicates=duplicates,
+        invalid=invalid,
+        qrels={"rows": loaded.frame.height},
+    )
     return reported(judgments, covered, metrics_measured, notes, options)
 
 

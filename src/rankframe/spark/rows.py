@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankframe.errors import EXAMPLES, DataError, counted, listed, with_more
-from rankframe.frames.checks import Duplicates, Invalid, Unusable
+from rankframe.errors import EXAMPLES, DataError
+from rankframe.frames.checks import Duplicates, Invalid, Unusable, no_judgments, repeated_pairs
 from rankframe.frames.ledger import Note, note
 from rankframe.frames.schemas import QRELS, RUN
 from rankframe.inputs import Source, null_runs, run_name
@@ -122,11 +122,7 @@ def repeated_rows(run: Run, duplicates: Duplicates) -> list[Note]:
     examples = first_rows(pairs, "query_id", "doc_id", "n")
     if duplicates == "error":
         number, count, _ = counts.row(0)
-        raise DataError(
-            f"{run.wheres[number]}: {counted(count, '(query, document) pair')} more than once: "
-            f"{with_more(_pairs(row[:2] for row in examples[number]), count)}; "
-            f'duplicates="best" keeps the best score of each and counts the rest'
-        )
+        raise repeated_pairs(run.wheres[number], count, _pairs(row[:2] for row in examples[number]))
     return [
         note("duplicate_dropped", _worse(examples[number]), rows - count).of(run.names[number])
         for number, count, rows in counts.iter_rows()
@@ -155,10 +151,7 @@ def first_rows(rows: DataFrame, *columns: str) -> dict[int, list[tuple[Any, ...]
     return found
 
 
-def no_judgments(rows: DataFrame) -> DataError:
+def without_judgments(rows: DataFrame) -> DataError:
     """The error for empty qrels, with ids of the run."""
     few = rows.select("query_id").filter("query_id is not null").distinct().orderBy("query_id").limit(3)
-    return DataError(
-        f"{QRELS.label}: there are no judgments (expected query_id, doc_id, relevance); queries of the run: "
-        f"{listed(collected(few)['query_id']) or 'none'}"
-    )
+    return no_judgments(QRELS.label, collected(few)["query_id"].to_list())

@@ -32,8 +32,9 @@ _USUAL = 64  # bytes of a row in a frame, with ids of usual length
 _LEAST = 10**6  # bytes that can be asked for: less would take forever
 _READ = 131_072  # rows that are read at a time: batches are made of such parts
 _BITS = 6  # of a hash, which name a bucket
-T = TypeVar("T")
 _UNITS = {"": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4}
+
+T = TypeVar("T")
 
 
 class NotGroupedError(Exception):
@@ -147,15 +148,17 @@ def ahead(made: Generator[T]) -> Generator[T]:
 
 def _emptied(buckets: Sequence[_Bucket], keys: Sequence[str], rows: int, seed: int) -> Generator[pl.DataFrame]:
     """What is in the buckets, small ones together; ones that are too large are sorted out again."""
-    total = sum(bucket.rows for bucket in buckets)
+    total = sum(bucket.weight for bucket in buckets)
     held: list[pl.DataFrame] = []
+    weight = 0
     for bucket in buckets:
-        if 2 * rows < bucket.rows < total:  # a bucket of one query alone cannot be divided
+        if 2 * rows < bucket.weight < total:  # a bucket of one query alone cannot be divided
             yield from by_bucket(bucket.frames(), keys, rows, seed=seed + 1)
             continue
-        if held and sum(frame.height for frame in held) + bucket.rows > rows:
+        if held and weight + bucket.weight > rows:
             yield _together(held)
-            held = []
+            held, weight = [], 0
+        weight += bucket.weight
         held += bucket.frames()
     if held:
         yield _together(held)
@@ -168,19 +171,25 @@ class _Bucket:
         self._file: IO[bytes] = stack.enter_context(
             tempfile.TemporaryFile()  # noqa: SIM115  # the stack closes it
         )
-        self.rows = 0
+        self._rows = self._bytes = 0
+
+    @property
+    def weight(self) -> int:
+        """As how many rows it counts, see `_weight`."""
+        return max(self._rows, self._bytes // _USUAL)
 
     def add(self, frame: pl.DataFrame) -> None:
         if not frame.is_empty():
             frame.write_ipc_stream(self._file)
-            self.rows += frame.height
+            self._rows += frame.height
+            self._bytes = self._file.tell()
 
     def frames(self) -> Iterator[pl.DataFrame]:
         """What was added, in order; the file's room is free when the last is let go."""
         import pyarrow as pa
 
         self._file.flush()
-        if not self.rows:
+        if not self._rows:
             return
         reader = pa.BufferReader(pa.py_buffer(mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)))
         self._file.close()

@@ -1,4 +1,4 @@
-"""Any run as batches of whole queries: one where it is in memory, else as many as memory asks for."""
+"""The runs of a source, read in batches: rows are checked as they come, and told of when all were seen."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ from typing import Any
 
 import polars as pl
 
+from rankframe.batches.grouping import by_bucket, in_order, read_size
 from rankframe.errors import DataError
 from rankframe.frames.checks import Invalid, Loaded, Unusable, parted_rows
 from rankframe.frames.coerce import as_said
-from rankframe.frames.grouping import NotGroupedError, by_bucket, in_order, read_size
 from rankframe.frames.ledger import Note
 from rankframe.frames.schemas import RUN
 from rankframe.inputs import NEEDED, Source, all_there, are_paths, load_runs, null_runs, refuse_collection, run_name
-from rankframe.io.readers import conformed, scan_needed
+from rankframe.io.readers import conformed
 from rankframe.io.retrievals import holds_retrieval
+from rankframe.io.scans import scan_needed
 from rankframe.io.tables import unreadable
-
-__all__ = ["Batches", "NotGroupedError", "StoppedError"]
 
 
 class StoppedError(Exception):
@@ -129,19 +128,23 @@ class Batches:
         from tqdm import tqdm
 
         assert self._scan is not None
-        return tqdm(total=self._scan.n_rows, unit=" rows", unit_scale=True, desc=self._source.otherwise)
+        return tqdm(total=self._scan.n_rows(), unit=" rows", unit_scale=True, desc=self._source.otherwise)
 
 
 @dataclass(frozen=True, slots=True)
 class _Scan:
     """Runs that need not be in memory at once: the columns needed, lazily, file behind file.
 
-    where: what messages call them. n_rows: how many rows there are, where files say so.
+    where: what messages call them. of_files: whether they stand in files, which know how many rows they have.
     """
 
     frames: tuple[pl.LazyFrame, ...]
     where: str
-    n_rows: int | None
+    of_files: bool
+
+    def n_rows(self) -> int | None:
+        """How many rows there are, where that costs nothing."""
+        return sum(int(frame.select(pl.len()).collect().item()) for frame in self.frames) if self.of_files else None
 
     @property
     def has_runs(self) -> bool:
@@ -184,10 +187,8 @@ def _scan_of(holders: Sequence[object]) -> _Scan | None:
         if found is None:
             return None
         frames += found
-    if isinstance(holders[0], pl.LazyFrame):
-        return _Scan(tuple(frames), "run", None)
-    n_rows = sum(int(frame.select(pl.len()).collect().item()) for frame in frames)  # the ends of the files say it
-    return _Scan(tuple(frames), ", ".join(map(str, holders)), n_rows)
+    of_files = not isinstance(holders[0], pl.LazyFrame)
+    return _Scan(tuple(frames), ", ".join(map(str, holders)) if of_files else RUN.label, of_files)
 
 
 def _add_unusable(frame: pl.DataFrame, wrong: dict[str, Unusable], notes: dict[str, list[Note]]) -> None:
