@@ -331,6 +331,33 @@ def test_runs_of_several_files_are_told_apart_by_all_of_them(tmp_path: Path) -> 
     assert "path" not in rf.evaluate(rf.scan_run(folder), QRELS, metrics="mrr").options["runs"][0]
 
 
+_PEAK = """
+import sys, rankframe as rf
+rf.evaluate(sys.argv[1], sys.argv[2], metrics="mrr", memory_limit=sys.argv[3])
+print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads a peak of memory in /proc")
+@pytest.mark.parametrize("shuffled", [False, True], ids=["grouped", "shuffled"])
+def test_a_small_limit_takes_less_memory(shuffled: bool, tmp_path: Path) -> None:  # noqa: FBT001
+    """A million and a half rows with long ids: where all of them were held, both limits would take the same."""
+    row = pl.int_range(1_500_000, eager=True)
+    run = pl.select(
+        pl.format("a-query-with-a-long-name-{}", row // 1000).alias("query_id"),
+        pl.format("https://example.org/documents/of/some/length/{}", row).alias("doc_id"),
+        (-row).cast(pl.Float64).alias("score"),
+    )
+    run = run.sample(fraction=1, shuffle=True, seed=1) if shuffled else run
+    run.write_parquet(tmp_path / "run.parquet", row_group_size=50_000)
+    run.head(100).select("query_id", "doc_id", relevance=1.0).write_parquet(tmp_path / "qrels.parquet")
+    peak = {}
+    for limit in ("16MB", "4GB"):
+        files = [str(tmp_path / f"{name}.parquet") for name in ("run", "qrels")]
+        peak[limit] = int(subprocess.check_output([sys.executable, "-c", _PEAK, *files, limit]))
+    assert peak["16MB"] < 0.8 * peak["4GB"]
+
+
 # How rows become batches.
 
 

@@ -32,8 +32,8 @@ def judged_ranking(*, run: str = "run", qrels: str = "qrels", run_id: bool = Fal
     how many documents the run has for each query. These are left joins, so that a judged query without a row in the run
     stays, with `n_ret` 0.
 
-    It is standard SQL (SQL:2003, with window functions) and tested in DuckDB. PostgreSQL 15 (with `collate`) and Spark
-    4.3 gave the same rows when they were tried. What is said of other engines is not tried:
+    It is standard SQL (SQL:2003, with window functions) and tested in DuckDB and Spark. PostgreSQL 15 (with `collate`)
+    gave the same rows when it was tried. What is said of other engines is not tried:
 
     - Equal scores are ordered by document id, descending, by bytes. So compare DuckDB, Snowflake, BigQuery and Spark
       unless a column or the session has another collation. PostgreSQL compares by its locale: give `collate='"C"'`.

@@ -110,3 +110,21 @@ def test_without_pyspark_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, fun
     monkeypatch.setitem(sys.modules, "pyspark", None)
     with pytest.raises(rf.errors.ExtraError, match=r"pip install 'rankframe\[spark\]'"):
         function(None, None)
+
+
+def test_rows_that_differ_each_time_they_are_read_are_refused(spark: Any) -> None:
+    """Half of the rows, drawn anew by every execution: whatever is lost in between has no rank."""
+
+    def half(batches: Any) -> Any:
+        import random
+
+        for batch in batches:
+            yield batch.filter([random.random() < 0.5 for _ in range(batch.num_rows)])
+
+    run = pl.DataFrame({"query_id": [f"q{n:03}" for n in range(200)], "doc_id": ["d"] * 200, "score": [1.0] * 200})
+    qrels = run.select("query_id", "doc_id", relevance=pl.lit(1.0))
+    drawn = sent(spark, run).mapInArrow(half, "query_id string, doc_id string, score double")
+    with pytest.raises(
+        rf.DataError, match=r"run: \d+ rows that were there when the rows were read first .*; cache\(\)"
+    ):
+        rankframe.spark.evaluate(drawn, sent(spark, qrels))
