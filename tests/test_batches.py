@@ -453,6 +453,18 @@ def test_an_input_is_not_written_over(tmp_path: Path) -> None:
     assert {path: path.read_bytes() for path in before} == before
 
 
+@pytest.mark.parametrize("name", ["scores.csv", "scores.jsonl.gz", "scores.TSV"])
+def test_a_report_is_written_as_parquet_alone(name: str, tmp_path: Path) -> None:
+    with pytest.raises(rf.DataError, match=r"the report is a Parquet file; name it scores.*\.parquet"):
+        rf.evaluate(RUN, QRELS, per_query=tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_pattern_is_told_to_be_none(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"part-\*\.parquet; patterns are not read: give the folder"):
+        rf.evaluate(tmp_path / "part-*.parquet", QRELS)
+
+
 def test_a_file_that_is_written_keeps_its_place_and_mode(tmp_path: Path) -> None:
     place, link = tmp_path / "scores.parquet", tmp_path / "link.parquet"
     place.write_bytes(b"old")

@@ -46,7 +46,10 @@ def existing(path: str | PathLike[str]) -> Path:
         begun = (
             f"; {journal} is a checkpoint that has begun: the same call of retrieve ends it" if journal.exists() else ""
         )
-        raise FileNotFoundError(f"no such file or folder: {found}{begun}")
+        pattern = (
+            "; patterns are not read: give the folder of the files, or a list of them" if "*" in found.name else ""
+        )
+        raise FileNotFoundError(f"no such file or folder: {found}{begun}{pattern}")
     if not (found.is_file() or found.is_dir()):
         raise DataError(f"{found}: a pipe or device can be read only once; write its content to a file first")
     if found.is_file():

@@ -11,9 +11,8 @@ from typing import Any, Literal
 from rankframe.batches import Batches, rows_within
 from rankframe.errors import DataError, counted, listed, warn
 from rankframe.frames.checks import Duplicates, Invalid, choice, no_judgments
-from rankframe.inputs import described, refuse_writing_over, sources
+from rankframe.inputs import described, sources
 from rankframe.io.beir import Beir
-from rankframe.io.files import place_for
 from rankframe.io.readers import load_qrels
 from rankframe.metrics.conventions import Count, SelfHits
 from rankframe.metrics.conventions import convention as named_convention
@@ -23,7 +22,7 @@ from rankframe.metrics.names import DEFAULT, resolve
 from rankframe.ranking import Ranking, RunRanker, judge
 from rankframe.ranking.population import Covered
 from rankframe.report import Report
-from rankframe.scoring.reporting import conditions, narrowed, reported
+from rankframe.scoring.reporting import conditions, narrowed, refuse_target, reported
 from rankframe.scoring.running import ranked_runs
 from rankframe.scoring.values import largest_cutoff, measured
 
@@ -101,7 +100,7 @@ def evaluate(
     choice("fingerprint", fingerprint, ("size", "sha256"))
     rows = rows_within(memory_limit)
     if per_query is not None:
-        refuse_writing_over("per_query=", place_for(per_query), runs, [qrels, queries, corpus])  # before reading
+        refuse_target(per_query, runs, [qrels, queries, corpus])
     if isinstance(qrels, Beir):
         qrels = qrels.qrels
     loaded_qrels = load_qrels(qrels, invalid=invalid)

@@ -12,8 +12,7 @@ import polars as pl
 
 from rankframe.errors import EXAMPLES, DataError, MetricError, counted, listed, with_more
 from rankframe.frames.ledger import note, pairs
-from rankframe.inputs import described, null_runs, refuse_writing_over
-from rankframe.io.files import place_for
+from rankframe.inputs import described, null_runs
 from rankframe.io.readers import load_judged
 from rankframe.metrics.conventions import Convention, Count, SelfHits
 from rankframe.metrics.conventions import convention as named_convention
@@ -23,7 +22,7 @@ from rankframe.metrics.names import DEFAULT, resolve
 from rankframe.metrics.rows import Rows
 from rankframe.ranking import Judgments, Ranking, judge
 from rankframe.report import Report
-from rankframe.scoring.reporting import narrowed, reported
+from rankframe.scoring.reporting import narrowed, refuse_target, reported
 from rankframe.scoring.values import measured
 
 _LARGEST = 2**53
@@ -94,7 +93,7 @@ def evaluate_ranking(
     rules = named_convention(convention, missing=missing, no_relevant=no_relevant, self_hits=self_hits)
     asked = resolve(metrics, dialect=rules.dialect)
     if per_query is not None:
-        refuse_writing_over("per_query=", place_for(per_query), judged, [queries, corpus])
+        refuse_target(per_query, judged, [queries, corpus])
     loaded = load_judged(judged)
     frame, where = loaded.frame, loaded.where
     if "run_id" in frame.columns and (nameless := frame["run_id"].null_count()):

@@ -11,10 +11,12 @@ from typing import Any
 import polars as pl
 
 from rankframe import __version__
+from rankframe.errors import DataError
 from rankframe.frames.checks import Duplicates, Invalid, Loaded
 from rankframe.frames.ledger import Note, ledger_frame, note
 from rankframe.frames.schemas import CORPUS, QUERIES
-from rankframe.inputs import load_ids
+from rankframe.inputs import load_ids, refuse_writing_over
+from rankframe.io.files import format_of, place_for
 from rankframe.metrics.conventions import Convention
 from rankframe.metrics.metric import Metric
 from rankframe.ranking import Judgments, Population, Ranking
@@ -47,6 +49,21 @@ def reported(
     if per_query is None:
         return report(pl.concat(list(blocks), rechunk=True))
     return written(per_query, blocks, report)
+
+
+def refuse_target(per_query: str | PathLike[str], runs: object, others: Iterable[object]) -> None:
+    """Refuse, before anything is read, a file that the report cannot or may not be written to.
+
+    Raises:
+        FileNotFoundError: where its folder is not there.
+        DataError: for one that is an input, or whose name is that of another format.
+    """
+    place = place_for(per_query)
+    if format_of(place, None, "parquet") != "parquet":
+        raise DataError(
+            f"per_query={place}: the report is a Parquet file; name it {place.with_suffix('.parquet').name}"
+        )
+    refuse_writing_over("per_query=", place, runs, others)
 
 
 def conditions(
