@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -504,6 +506,37 @@ def test_a_reader_that_stops_early_is_no_error() -> None:
     command = f"{sys.executable} -m rankframe metrics | head -1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert (len(done.stdout.splitlines()), done.stderr) == (1, "")
+
+
+_WRITES = """
+from pathlib import Path
+from time import sleep
+from rankframe.cli.program import app, run
+from rankframe.io.files import beside
+@app.command()
+def write(path: Path):
+    with beside(path) as part:
+        part.write_text("half")
+        print("written", flush=True)
+        sleep(60)
+run()
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.parametrize(("kill", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_program_that_is_told_to_end_leaves_no_half_of_a_file(
+    kill: signal.Signals, code: int, tmp_path: Path
+) -> None:
+    command = [sys.executable, "-c", _WRITES, "write", str(tmp_path / "scores.parquet")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "written\n"
+        assert list(tmp_path.iterdir())
+        process.send_signal(kill)
+        process.communicate(timeout=60)
+    assert process.returncode == code
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["evaluate", "--help"], ["check", "--help"]], ids=str)

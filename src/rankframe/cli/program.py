@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import re
+import signal
 import sys
 import warnings
 from collections.abc import Sequence
@@ -153,8 +154,14 @@ def main() -> None:
         raise SystemExit(2) from None
 
 
+def _end(number: int, _: object) -> NoReturn:
+    """End as Ctrl-C does, so that nothing half-written is left; the exit code is that of a shell."""
+    raise SystemExit(128 + number)
+
+
 def run() -> NoReturn:
     """`main` as a process of its own: it ends before collecting garbage or handing back memory pays."""
+    signal.signal(signal.SIGTERM, _end)  # schedulers of jobs send it
     gc.disable()
     try:
         main()
