@@ -64,9 +64,8 @@ def _our_means(scores: pl.DataFrame) -> pl.DataFrame:
 
 
 def rankframe_command(run: Path, qrels: Path) -> list[str]:
-    """The command line that evaluates files."""
-    metrics = ",".join(METRICS)
-    options = ["--metrics", metrics, "--convention", "trec_eval", "--format", "json"]
+    """The command line that evaluates files and prints means, as those of peers do; in JSON they have intervals too."""
+    options = ["--metrics", ",".join(METRICS), "--convention", "trec_eval"]
     return [sys.executable, "-m", "rankframe", "evaluate", str(run), "--qrels", str(qrels), *options]
 
 
