@@ -109,7 +109,7 @@ def test_whole_numbers_that_float64_would_round_are_refused_from_everywhere(
 
 def test_scanned_text_that_is_no_number_is_refused_when_it_is_collected() -> None:
     lazy = rf.scan_run(pl.LazyFrame({"query_id": ["q"], "doc_id": ["d"], "score": ["high"]}))
-    with pytest.raises(rf.DataError, match=r"'score'.*'high'"):
+    with pytest.raises(rf.DataError, match="1 score that is no number, such as 'high'"):
         lazy.collect()
 
 

@@ -454,7 +454,7 @@ def test_text_is_no_score() -> None:
         == "the score of the result {'id': 'a', 'score': '0.5'} is text, '0.5'; a score is a number"
     )
     assert "is no (id, score) pair" in refused([("a", "0.5")])
-    assert "values of 'score' are no numbers" in refused(pl.DataFrame({"doc_id": ["a"], "score": ["high"]}))
+    assert "1 score that is no number, such as 'high'" in refused(pl.DataFrame({"doc_id": ["a"], "score": ["high"]}))
     assert hits([{"id": "a", "metadata": {"score": "high"}}]) == [("a", -1.0)]  # not the search's
 
 

@@ -226,7 +226,7 @@ def _parsed(name: str, where: str) -> pl.Expr:
         number = text.str.strip_chars().cast(pl.Float64, strict=False)
         wrong = text.filter(number.is_null() & text.is_not_null())
         if len(wrong):
-            raise DataError(f"{where}: {len(wrong):,} values of {name!r} are no numbers, such as {listed(wrong)}")
+            raise DataError(f"{where}: {len(wrong):,} {name} that is no number, such as {listed(wrong)}")
         return number
 
     return pl.col(name).map_batches(parse, return_dtype=pl.Float64, is_elementwise=True)
