@@ -324,6 +324,14 @@ def test_compressed_files_of_other_kinds_are_refused(magic: bytes, said: str, tm
             reader(write(tmp_path / "run.txt", magic + b"..."))
 
 
+def test_a_file_of_arrow_ipc_is_a_frame_for_polars(tmp_path: Path) -> None:
+    run = pl.DataFrame({"query_id": ["q"], "doc_id": ["d"], "score": [1.0]})
+    run.write_ipc(tmp_path / "run.arrow")
+    with pytest.raises(rf.DataError, match=r"run\.arrow: Arrow IPC \(Feather\) .*pl\.scan_ipc\(path\)"):
+        rf.read_run(tmp_path / "run.arrow")
+    assert rf.evaluate(pl.scan_ipc(tmp_path / "run.arrow"), {"q": {"d": 1}}, metrics="mrr").value("mrr") == 1.0
+
+
 # Cut short, damaged, late.
 
 

@@ -105,7 +105,8 @@ def _renames(present: list[str], options: Options, where: str) -> dict[str, str]
         hint = f"did you mean {close[0]!r}? " if close else ""
         raise DataError(
             f"{where}: no column of samples among {listed(seen, 12) or 'no columns'}; {hint}read are "
-            f'{", ".join(_SCORED)}, at least one of the first six; anything else by columns={{"yours": "user_input"}}'
+            f"{', '.join(_SCORED)}, at least one of the first six; anything else by "
+            f'columns={{"yours": "user_input"}} of {SAMPLES.readers}'
         )
     return renames
 

@@ -36,7 +36,7 @@ class Schema:
     columns: tuple[Column, ...]
     label: str = ""
     key: str = ""  # the column by whose ids messages name rows
-    mapped: bool = True  # whether who reads it takes columns=, a mapping of names
+    readers: str = ""  # who takes columns=, a mapping of names
 
     def column(self, name: str) -> Column | None:
         """The known column of this name."""
@@ -66,9 +66,7 @@ class Schema:
                 continue
             found = [name for name in (column.name, *column.aliases) if name in present and name not in renames]
             if len(found) > 1:
-                which = (
-                    f'say which with columns={{"{found[0]}": "{column.name}"}}' if self.mapped else "drop one of them"
-                )
+                which = self._mapping("say which with", found[0], column) or "drop one of them"
                 raise DataError(
                     f"{where}: {' and '.join(map(repr, found))} both name the column {column.name!r}; {which}"
                 )
@@ -77,7 +75,7 @@ class Schema:
             elif column.required:
                 seen = [name for name in present if not name.startswith("__rankframe")]
                 hint = next((told for mark, told in _MARKS.items() if len(seen) == 1 and mark in seen[0]), "")
-                other = f'anything else by columns={{"yours": "{column.name}"}}' if self.mapped else "rename yours"
+                other = self._mapping("anything else by", "yours", column) or "rename yours"
                 raise DataError(
                     f"{where}: no column {column.name!r} for {self.name} among {listed(seen, 12) or 'no columns'}; "
                     f"{hint}read as {column.name}: {', '.join((column.name, *column.aliases))}; {other}"
@@ -86,6 +84,10 @@ class Schema:
         if clash:
             raise DataError(f"{where}: renaming would write over the column {listed(sorted(clash))}; rename it first")
         return {old: new for old, new in renames.items() if old != new}
+
+    def _mapping(self, how: str, name: str, column: Column) -> str:
+        """How a name is read as that of a column; "" where nothing takes such a mapping."""
+        return f'{how} columns={{"{name}": "{column.name}"}} of {self.readers}' if self.readers else ""
 
     def _explicit(self, present: list[str], columns: Mapping[str, str], where: str) -> dict[str, str]:
         unknown = [name for name in columns if name not in present]
@@ -112,6 +114,7 @@ RUN = Schema(
         Column("tag", "text", required=False, leads=False),
     ),
     "run",
+    readers="read_run or scan_run",
 )
 QRELS = Schema(
     "qrels",
@@ -122,12 +125,19 @@ QRELS = Schema(
         Column("iteration", "text", required=False, leads=False),
     ),
     "qrels",
+    readers="read_qrels or scan_qrels",
 )
-CORPUS = Schema("a corpus", (_DOC_ID, Column("text", "text"), Column("title", "text", required=False)), "corpus")
+CORPUS = Schema(
+    "a corpus",
+    (_DOC_ID, Column("text", "text"), Column("title", "text", required=False)),
+    "corpus",
+    readers="read_corpus or scan_corpus",
+)
 QUERIES = Schema(
     "queries",
     (Column("query_id", "id", (*_QUERY_ALIASES, "_id", "id")), Column("text", "text")),
     "queries",
+    readers="read_queries or scan_queries",
 )
 JUDGED = Schema(
     "a judged ranking",
@@ -141,7 +151,6 @@ JUDGED = Schema(
         Column("n_ret", "number", required=False),
     ),
     "judged ranking",
-    mapped=False,
 )
 POOL = Schema(
     "a pool",
@@ -178,4 +187,5 @@ SAMPLES = Schema(
     ),
     "samples",
     key="sample_id",
+    readers="read_samples",
 )

@@ -28,7 +28,10 @@ _SUFFIXES: dict[str, Format] = {
 }
 _COMPRESSED = (".gz", ".zst", ".zstd")
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
-_UNREAD = {b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"PK\x03\x04": "zip"}
+_PACKED = {b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"PK\x03\x04": "zip"}
+_UNREAD = {magic: f"{name} is not read; gzip, zstd and plain files are" for magic, name in _PACKED.items()} | {
+    b"ARROW1": "Arrow IPC (Feather) is not read as a file; pl.scan_ipc(path) makes a frame of it, which is"
+}
 
 
 def existing(path: str | PathLike[str]) -> Path:
@@ -47,16 +50,19 @@ def existing(path: str | PathLike[str]) -> Path:
             f"; {journal} is a checkpoint that has begun: the same call of retrieve ends it" if journal.exists() else ""
         )
         pattern = (
-            "; patterns are not read: give the folder of the files, or a list of them" if "*" in found.name else ""
+            "; patterns are not read: give the folder of the files; a run may be a list of them under a name, as in "
+            "evaluate({'bm25': [first, second]}, qrels)"
+            if "*" in found.name
+            else ""
         )
         raise FileNotFoundError(f"no such file or folder: {found}{begun}{pattern}")
     if not (found.is_file() or found.is_dir()):
         raise DataError(f"{found}: a pipe or device can be read only once; write its content to a file first")
     if found.is_file():
         start = _start(found)
-        for magic, name in _UNREAD.items():
+        for magic, told in _UNREAD.items():
             if start.startswith(magic):
-                raise DataError(f"{found}: {name} is not read; gzip, zstd and plain files are")
+                raise DataError(f"{found}: {told}")
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -52,7 +53,7 @@ def conformed(source: object, schema: Schema) -> DataFrame:
         raise DataError(f"{where}: the DataFrame has the column {listed(twice)} twice; rename or drop one")
     by_rank = schema is RUN and "score" not in names and "rank" in names
     ours = ["score" if by_rank and name == "rank" else name for name in names]
-    renames = schema.names(ours, columns=None, where=where)
+    renames = replace(schema, readers="").names(ours, columns=None, where=where)
     place = {renames.get(name, name): number for number, name in enumerate(ours)}
     plain = frame.toDF(*(f"c{number}" for number in range(len(names))))  # whatever the names hold
     selected: list[Expression] = []
