@@ -10,7 +10,7 @@ from polars.testing import assert_frame_equal
 
 import rankframe as rf
 
-QRELS = {"q1": {"d1": 1}, "q2": {"d2": 1, "d3": 0}, "q3": {"d3": 2}}
+QRELS = {"q1": {"d1": 1}, "q2": {"d2": 1, "d3": 0}, "q3": {"d3": 2}, "q4": {"d1": 0}}
 RUNS = {
     "a": {"q1": {"d1": 1.0}, "q2": {"d3": 2.0, "d2": 1.0}, "q9": {"d1": 1.0}},
     "b": {"q1": {"d2": 2.0, "d1": 1.0}, "q2": {"d2": 1.0}, "q3": {"d3": 1.0}},

@@ -101,7 +101,9 @@ def _together(reports: Mapping[str, Report]) -> Report:
     return replace(
         report,
         scores=scores.sort("run_id", report.key),
-        ledger=pl.concat([one.ledger for one in everything]).sort("run_id", "reason", nulls_last=False),
+        ledger=pl.concat([one.ledger for one in everything])
+        .unique(maintain_order=True)  # what is said of the judgments stands in each
+        .sort("run_id", "reason", nulls_last=False),
         options={**report.options, "runs": [run for one in everything for run in one.options.get("runs", [])]},
     )
 
