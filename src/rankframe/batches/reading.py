@@ -115,6 +115,8 @@ class Batches:
                     _add_unusable(frame, wrong, notes)
                 if not nameless and (not wrong or self._invalid == "drop"):
                     yield valid.frame
+            if bar is not None:
+                bar.leave = True  # one that stops before, since rows do not stand by query, makes place for the next
         if nameless:
             raise null_runs(self._scan.where, nameless)
         if wrong and self._invalid == "error":
@@ -128,7 +130,8 @@ class Batches:
         from tqdm import tqdm
 
         assert self._scan is not None
-        return tqdm(total=self._scan.n_rows(), unit=" rows", unit_scale=True, desc=self._source.otherwise)
+        total = self._scan.n_rows()
+        return tqdm(total=total, unit=" rows", unit_scale=True, desc=self._source.otherwise, leave=False)
 
 
 @dataclass(frozen=True, slots=True)
