@@ -229,8 +229,9 @@ def test_a_table_a_view_or_a_query_stands_for_the_run(run: str, qrels: str) -> N
     [
         ("run", "", r"run='' is no text of SQL; expected the name of a table, .*read_parquet\('run/\*\.parquet'\)"),
         ("qrels", " \n", r"qrels=' \\n' is no text of SQL"),
-        ("run", None, r"run=None is no text of SQL"),
-        ("run", Path("run.parquet"), r"run=\w*Path\('run.parquet'\) is no text of SQL"),
+        ("run", None, r"run=a NoneType is no text of SQL"),
+        ("run", Path("run.parquet"), r"run=a \w*Path is no text of SQL"),
+        ("run", pl.DataFrame({"query_id": ["q"] * 99}), r"run=a DataFrame is no text of SQL; expected the name"),
         ("qrels", "qrels; DROP TABLE qrels", r"has a semicolon, where the statement would end"),
         ("run", "run;", r"run='run;' has a semicolon"),
         ("run", "it's;", r"has a semicolon"),

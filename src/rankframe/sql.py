@@ -221,8 +221,9 @@ ORDER BY {runs}table_name, reason"""  # noqa: S608  # likewise
 def _inserted(name: str, text: str) -> str:
     """Text that goes into a statement as it is, unless it cannot stand there."""
     if not isinstance(text, str) or not text.strip():
+        given = repr(text) if isinstance(text, str) else f"a {type(text).__name__}"
         raise DataError(
-            f"{name}={text!r} is no text of SQL; expected the name of a table, a table function such as "
+            f"{name}={given} is no text of SQL; expected the name of a table, a table function such as "
             f"\"read_parquet('{name}/*.parquet')\", or a query in parentheses"
         )
     bare = _QUOTED.sub("", text)
