@@ -28,9 +28,9 @@ from rankframe.io.trec import Columns
 def scan_run(source: object, *, format: Format | None = None, columns: Columns | None = None) -> pl.LazyFrame:
     """`read_run`, lazily where the source allows it: a Parquet file, a folder of them, a LazyFrame.
 
-    `evaluate` reads it in batches and checks the rows then; text is read whole here. Arguments as in `read_run`. A score
-    that is text and no number is an error when the frame is used; `evaluate` itself, given the file with
-    invalid="drop", leaves such rows out and counts them.
+    `evaluate` reads it in batches and checks the rows then; text is read whole here. Arguments as in `read_run`. Scores
+    that are text become numbers, and what is none is an error when the frame is used; `evaluate` of the path itself,
+    with invalid="drop", leaves such rows out and counts them.
     """
     lazy = _scan(source, RUN, format, columns)
     return read_run(source, format=format, columns=columns).lazy() if lazy is None else lazy

@@ -49,9 +49,9 @@ def evaluate(
     """Score one or more runs against judgments.
 
     Args:
-        runs: a run (a frame, a path, a mapping query -> {document: score}, a `Retrieval`), a list of paths, or a
-            mapping name -> any of these. Names come from the mapping, else the column run_id, else the file, else
-            "run".
+        runs: a run (a frame, a path, a mapping query -> {document: score}, a `Retrieval`), a list of paths, each of a
+            run, or a mapping name -> run, where a list of paths is one run in several files. Names come from the
+            mapping, else the column run_id, else the file, else "run".
         qrels: judgments: whatever `read_qrels` takes, or a `Beir`.
         metrics: names, `Metric` objects, or both; see `rankframe.metrics`.
         convention: "documented", "trec_eval", "trec_eval_c", "ir_measures" or "beir"; sets the next four.
@@ -66,13 +66,15 @@ def evaluate(
         invalid: "error" refuses null ids and null or NaN numbers; "drop" leaves the rows out and counts them.
         fingerprint: how the report's options tell input files apart: by path and "size", or by "sha256" of their bytes
             too.
-        per_query: write the report to this Parquet file while its scores are made; `read_report` reads it.
+        per_query: write the report to this Parquet file while its scores are made; it is there when it is whole, and
+            `read_report` reads it.
         memory_limit: how much memory the rows of a run may take at a time where they are read in batches (Parquet
-            files and LazyFrames), in bytes or as text: "512MB", "4 GiB". Queries come whole: where the rows of each
-            stand together, in the order of the files; otherwise the rows are sorted into temporary files first, which
-            nobody else sees and which are gone at the end, also of an interrupted evaluation (in TMPDIR, 40 bytes a row
-            and more with ids of over 12 letters). Judgments, scores, and what Polars holds to read come on top, some
-            200 MB and the groups of rows of the files.
+            files and LazyFrames), in bytes or as text: "512MB", "4 GiB"; 1 MB at least. Several runs share it. Queries
+            come whole: where the rows of each stand together, in the order of the files; otherwise the rows are sorted
+            into temporary files first, which nobody else sees and which are gone at the end, also of an interrupted
+            evaluation (in TMPDIR, 40 bytes a row and more with ids of over 12 letters). Judgments, scores, and what
+            Polars holds to read come on top, some 250 MB and the groups of rows of the files. More memory is hardly
+            faster; a limit far under 64 MB takes longer.
         progress: show a bar of the rows read.
 
     Returns:

@@ -101,6 +101,9 @@ def scores(
             qrels = spark.read.parquet("s3://bucket/qrels")
             scores = rankframe.spark.scores(run, qrels, metrics="ndcg@10")
             scores.write.parquet("s3://bucket/scores")
+            scores.groupBy("run_id").avg().show()  # means; what a mean leaves out is null
+
+        Read back with `pl.read_parquet`, they are a frame for plots and joins like `Report.scores`.
     """
     needs_spark()
     from pyspark.sql import functions as sf
