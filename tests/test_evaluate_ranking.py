@@ -509,7 +509,7 @@ GRADES = [2.0, 0.5, 1.0, 1.0, 1.0, -1.0]
 NOT_A_PLACE = r"no place from 1: \(q1, a\) {}; null is for documents that the run does not have"
 AGAIN = r"\(q1, b\), \(q1, b\); a repeated row of the run, or of the judgments, makes two of a join"
 OTHERS = r"the run 'y' has other judgments than the first run, {}; every run has a row for every judgment"
-UNREAD = r"1 values? of '{}' (is|are) no numbers?, such as 'x'"
+UNREAD = r"1 {} that is no number, such as 'x'"
 
 
 def places(first: Any) -> pl.DataFrame:

@@ -53,7 +53,7 @@ def test_runs_that_differ_by_rounding_alone_are_identical(test: Test, values: li
 def test_single_query(test: Test) -> None:
     report = report_of({"a": {"q1": 0.9}, "b": {"q1": 0.1}})
     found = row(report, test=test)
-    assert (found["p"], found["p_corrected"], found["significant"]) == (None, None, None)
+    assert (found["p"], found["p_corrected"], found["significant"]) == (None, None, False)
     assert found["difference"] == pytest.approx(0.8)
     assert found["reason"] == "one query"
     assert found["few_queries"] is True
@@ -69,7 +69,7 @@ def test_differences_that_are_all_equal_give_a_p_value_or_a_reason(test: Test, n
     assert no_nan(rf.compare(report, test=test))
     assert found["no_spread"] is True
     if test in {"t", "bootstrap"}:
-        assert (found["p"], found["significant"]) == (None, None)
+        assert (found["p"], found["significant"]) == (None, False)
         assert found["reason"] == f"all differences are equal, for which {test} is not defined"
     else:
         assert 0 < found["p"] <= 1  # type: ignore[operator]

@@ -158,7 +158,8 @@ def test_without_a_p_there_is_a_reason(scores: dict[str, tuple[float | None, flo
     a, b = ({query: pair[side] for query, pair in scores.items()} for side in (0, 1))
     found = row(two(a, b), test=test, n_resamples=100)
     assert found["p"] is not None or found["reason"] is not None
-    assert (found["p"] is None) == (found["p_corrected"] is None) == (found["significant"] is None)
+    assert (found["p"] is None) == (found["p_corrected"] is None)
+    assert found["significant"] is (found["p"] is not None and found["p_corrected"] <= 0.05)
 
 
 def test_infinite_scores_are_won_and_lost_and_give_no_p_but_a_reason() -> None:

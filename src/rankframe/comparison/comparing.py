@@ -109,8 +109,9 @@ def compare(
         other_value; null where that is 0) Float64; wins, ties, losses (queries on which run_id has the higher value,
         the same, the lower), n (pairs), n_missing (of them: missing or failed in a run, and 0), n_unpaired
         (queries without a value in one run, left out) Int64; effect_size (mean by standard deviation of the
-        differences, Cohen's d of pairs), p, p_corrected Float64, significant Boolean; detectable Float64 (the smallest
-        true difference that a paired t-test of so many queries finds at `alpha` with `power`, before correction);
+        differences, Cohen's d of pairs), p, p_corrected Float64, significant Boolean (false without a p); detectable
+        Float64 (the smallest true difference that a paired t-test of so many queries finds at `alpha` with `power`,
+        before correction);
         few_queries (below 25), no_spread (all differences equal), many_ties (more than half) Boolean; judged,
         other_judged Float64 (shares of judged documents down to the metric's cutoff, null where the report has no
         judged@k of it); test, correction String, alpha, level (of the intervals) Float64, reason String (why there is
@@ -359,5 +360,5 @@ def _with_corrections(
         members = [row for row in rows if name in (None, row["metric"])]
         p = [row["p"] for row in members]
         for row, value in zip(members, p if correction is None else corrected(p, correction), strict=True):
-            done.append({**row, "p_corrected": value, "significant": None if value is None else value <= alpha})
+            done.append({**row, "p_corrected": value, "significant": value is not None and value <= alpha})
     return done
