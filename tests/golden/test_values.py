@@ -27,6 +27,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 import pytest
@@ -124,7 +125,37 @@ def test_values(pair: Pair) -> None:
     assert compared > 600
 
 
-def compare(tool: Tool, run: pl.DataFrame, qrels: pl.DataFrame, golden: pl.DataFrame) -> int:
+def out_of_core(run: pl.DataFrame, qrels: pl.DataFrame, **options: Any) -> rf.Report:
+    """The rows in any order, sorted out by query into temporary files."""
+    shuffled = run.sample(fraction=1, shuffle=True, seed=1).lazy()
+    return rf.evaluate(shuffled, qrels, memory_limit="1MB", **options)
+
+
+def by_sql(run: pl.DataFrame, qrels: pl.DataFrame, **options: Any) -> rf.Report:
+    """Ranks found by one statement in DuckDB."""
+    with pytest.importorskip(
+        "duckdb", reason="DuckDB, which finds the ranks, is not installed"
+    ).connect() as connection:
+        connection.register("run", run)
+        connection.register("qrels", qrels)
+        return rf.evaluate_ranking(connection.sql(rf.sql.judged_ranking()).pl(), **options)
+
+
+@present
+@pytest.mark.parametrize("route", [out_of_core, by_sql], ids=lambda route: route.__name__)
+@pytest.mark.parametrize("pair", PAIRS[::2], ids=lambda pair: pair.name)
+def test_values_by_other_ways(pair: Pair, route: Callable[..., rf.Report]) -> None:
+    tool = TOOLS[0]
+    assert compare(tool, pair.run(), pair.qrels(), pair.values().filter(tool=tool.name), route) > 60
+
+
+def compare(
+    tool: Tool,
+    run: pl.DataFrame,
+    qrels: pl.DataFrame,
+    golden: pl.DataFrame,
+    evaluate: Callable[..., rf.Report] = rf.evaluate,
+) -> int:
     measures = {measure: tool.metric(measure) for measure in golden["measure"].unique().to_list()}
     metrics = {measure: metric for measure, metric in measures.items() if metric is not None}
     if not metrics:
@@ -133,7 +164,7 @@ def compare(tool: Tool, run: pl.DataFrame, qrels: pl.DataFrame, golden: pl.DataF
         run = run.with_columns(pl.col("score").cast(pl.Float32))
     if tool.depth:
         run = first(run, tool.depth)
-    report = rf.evaluate(run, qrels, metrics=list(metrics.values()), convention=tool.convention)
+    report = evaluate(run, qrels, metrics=list(metrics.values()), convention=tool.convention)
     bound = {measured.asked: measured.name for measured in report.metrics}
     names = pl.DataFrame(
         {

@@ -54,6 +54,11 @@ def grouped(folder: Path) -> Path:
     return LARGE.run(folder, "grouped")
 
 
+@pytest.fixture(scope="module")
+def shuffled(folder: Path) -> Path:
+    return LARGE.run(folder, "shuffled")
+
+
 def _evaluated(run: Path, qrels: Path, scores: Path, *, spill: Path, address_space: int = 0) -> dict[str, Any]:
     done = subprocess.run(
         [sys.executable, "-c", _EVALUATED, str(run), str(qrels), str(scores), str(address_space)],
@@ -67,14 +72,14 @@ def _evaluated(run: Path, qrels: Path, scores: Path, *, spill: Path, address_spa
     return told
 
 
-def test_grouped_and_shuffled_rows_score_alike_in_little_memory(folder: Path, qrels: Path, grouped: Path) -> None:
+def test_grouped_and_shuffled_rows_score_alike_in_little_memory(
+    folder: Path, qrels: Path, grouped: Path, shuffled: Path
+) -> None:
     """The shuffled rows in four gigabytes of address space; of the sorting out nothing is left."""
     spill = folder / "spill"
     spill.mkdir()
     first = _evaluated(grouped, qrels, folder / "grouped.parquet", spill=spill)
-    second = _evaluated(
-        LARGE.run(folder, "shuffled"), qrels, folder / "shuffled.parquet", spill=spill, address_space=4 << 30
-    )
+    second = _evaluated(shuffled, qrels, folder / "shuffled.parquet", spill=spill, address_space=4 << 30)
     assert first["ledger"] == second["ledger"]
     assert first["peak"] < 700e6
     assert second["peak"] < 900e6
@@ -104,21 +109,26 @@ def _with(run: Path, folder: Path, row: dict[str, Any] | None) -> Path:
     return folder
 
 
+_LEFT_OUT = r'invalid="drop" leaves such rows out'
+
+
 @pytest.mark.parametrize(
-    ("row", "told"),
+    ("layout", "row", "told"),
     [
-        ({"score": float("nan")}, r"bad: 1 NaN score, in 1 row: \(q\d+, doc\d+\); invalid=\"drop\" leaves"),
-        ({"doc_id": None}, r"bad: 1 null doc_id, in 1 row: \(q\d+, None\); invalid=\"drop\" leaves"),
-        (None, r"bad: 1 \(query, document\) pair more than once: \(q\d+, doc\d+\); duplicates=\"best\" keeps"),
+        ("grouped", {"score": float("nan")}, rf"1 NaN score, in 1 row: \(q\d+, doc\d+\); {_LEFT_OUT}"),
+        ("grouped", {"doc_id": None}, rf"1 null doc_id, in 1 row: \(q\d+, None\); {_LEFT_OUT}"),
+        ("shuffled", {"query_id": None}, rf"1 null query_id, in 1 row: \(None, doc\d+\); {_LEFT_OUT}"),
+        ("shuffled", {"score": None}, rf"1 null score, in 1 row: \(q\d+, doc\d+\); {_LEFT_OUT}"),
+        ("grouped", None, r"1 \(query, document\) pair more than once: \(q\d+, doc\d+\); duplicates=\"best\" keeps"),
+        ("shuffled", None, r"1 \(query, document\) pair more than once: \(q\d+, doc\d+\); duplicates=\"best\" keeps"),
     ],
-    ids=["NaN", "null", "twice"],
 )
 def test_a_bad_row_far_behind_is_a_clear_error(
-    row: dict[str, Any] | None, told: str, folder: Path, qrels: Path, grouped: Path
+    layout: str, row: dict[str, Any] | None, told: str, folder: Path, qrels: Path, grouped: Path, shuffled: Path
 ) -> None:
     out = folder / "out"
     out.mkdir(exist_ok=True)
-    bad = _with(grouped, folder / "bad", row)
-    with pytest.raises(rf.DataError, match=told):
+    bad = _with(grouped if layout == "grouped" else shuffled, folder / "bad", row)
+    with pytest.raises(rf.DataError, match=f"bad: {told}"):
         rf.evaluate(bad, qrels, metrics=METRICS, per_query=out / "scores.parquet")
     assert not list(out.iterdir())
