@@ -421,12 +421,13 @@ def test_scores_are_written_while_they_are_made(tmp_path: Path, monkeypatch: pyt
 
 def test_nothing_is_written_where_anything_fails(tmp_path: Path) -> None:
     place = tmp_path / "scores.parquet"
-    place.write_bytes(b"what was there")
+    rf.evaluate(RUN, QRELS, metrics="map", per_query=place)
+    before = place.read_bytes()
     odd = rf.Metric("odd", (pl.col("relevance").sum() * 9).cast(pl.Float64), range=(0, 1))
     with pytest.raises(rf.MetricError, match="outside of its range"):
         rf.evaluate(RUN.lazy(), QRELS, metrics=["mrr", odd], per_query=place)
     assert "more than once" in _message(pl.concat([RUN, RUN]).lazy(), per_query=place)
-    assert place.read_bytes() == b"what was there"
+    assert place.read_bytes() == before
     assert [place] == list(tmp_path.iterdir())
     with pytest.raises(FileNotFoundError, match=r"no folder .*absent for .*scores.parquet; make it first"):
         rf.evaluate(RUN.lazy(), QRELS, per_query=tmp_path / "absent" / "scores.parquet")
@@ -465,9 +466,113 @@ def test_a_pattern_is_told_to_be_none(tmp_path: Path) -> None:
         rf.evaluate(tmp_path / "part-*.parquet", QRELS)
 
 
+@pytest.mark.parametrize("lazily", [rf.scan_run, pl.scan_parquet, str])
+def test_a_report_is_not_written_over_its_input(lazily: Any, tmp_path: Path) -> None:
+    """Also where only Polars knows the file."""
+    run = tmp_path / "run.parquet"
+    RUN.write_parquet(run)
+    before = run.read_bytes()
+    with pytest.raises(rf.DataError, match=r"per_query=.*run\.parquet:? would write over"):
+        rf.evaluate(lazily(str(run)), QRELS, metrics="mrr", per_query=run)
+    QRELS.write_parquet(qrels := tmp_path / "qrels.parquet")
+    with pytest.raises(rf.DataError, match=r"qrels\.parquet: would write over a file that is no report; name another"):
+        rf.evaluate(RUN, pl.scan_parquet(qrels), metrics="mrr", per_query=qrels)
+    assert run.read_bytes() == before
+
+
+def test_a_report_and_an_empty_file_are_written_over(tmp_path: Path) -> None:
+    place = tmp_path / "scores.parquet"
+    place.touch()
+    for metric in ("mrr", "map"):
+        rf.evaluate(RUN, QRELS, metrics=metric, per_query=place)
+        assert [m.name for m in rf.read_report(place).metrics] == [metric]
+
+
+@pytest.mark.parametrize("parts", [0, 1, 3])
+def test_a_function_that_raises_stop_iteration_does_not_end_the_rows(parts: int, tmp_path: Path) -> None:
+    RUN.write_parquet(tmp_path / "run.parquet", row_group_size=100)
+    some = iter(range(parts))
+
+    def drawn(scores: pl.Series) -> pl.Series:
+        next(some)
+        return scores
+
+    lazy = pl.scan_parquet(tmp_path / "run.parquet").with_columns(
+        pl.col("score").map_batches(drawn, return_dtype=pl.Float64, is_elementwise=True)
+    )
+    with pytest.raises(rf.DataError, match="run: a function in the LazyFrame raised StopIteration"):
+        rf.evaluate(lazy, QRELS, metrics="mrr", memory_limit=60 * ROW)
+
+
+def test_a_run_without_rows_may_have_a_column_of_runs(tmp_path: Path) -> None:
+    empty = RUN.clear().with_columns(run_id=pl.lit("a"))
+    empty.write_parquet(tmp_path / "empty.parquet")
+    for run in (empty, empty.lazy(), tmp_path / "empty.parquet"):
+        with pytest.warns(rf.RankframeWarning, match="is empty"):
+            assert rf.evaluate({"x": run}, QRELS, metrics="mrr").runs == ["x"]
+
+
+@pytest.mark.parametrize("name", ["run[1].parquet", "runs*[a]/part-0.parquet", "run_id=bm25[k=1]/part-0.parquet"])
+def test_a_path_is_no_pattern(name: str, tmp_path: Path) -> None:
+    place = tmp_path / name
+    place.parent.mkdir(exist_ok=True)
+    RUN.write_parquet(place)
+    right = rf.evaluate(RUN, QRELS, metrics="mrr").scores.drop("run_id")
+    for path in (place, place.parent):
+        assert_frame_equal(rf.evaluate(path, QRELS, metrics="mrr").scores.drop("run_id"), right)
+
+
+@pytest.mark.parametrize(
+    ("log", "told"),
+    [("_delta_log", r"a Delta table.*pl\.scan_delta"), ("_spark_metadata", "a stream of Spark"), (".hoodie", "a Hudi")],
+)
+def test_a_table_whose_log_says_which_files_count_is_refused(log: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / log).mkdir()
+    RUN.write_parquet(tmp_path / "part-0.parquet")
+    with pytest.raises(rf.DataError, match=f"{told}"):
+        rf.evaluate(tmp_path, QRELS)
+
+
+def test_judgments_and_queries_that_an_engine_wrote_are_read_from_its_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "qrels"
+    folder.mkdir()
+    for number, part in enumerate((QRELS.head(3), QRELS.slice(3))):
+        part.write_parquet(folder / f"part-{number:05}-c000.snappy.parquet")
+    (folder / "_SUCCESS").touch()
+    assert_frame_equal(rf.read_qrels(folder), QRELS, check_row_order=False, check_column_order=False)
+    assert_frame_equal(rf.evaluate(RUN, folder).scores, rf.evaluate(RUN, QRELS).scores)
+    asked = tmp_path / "asked"
+    asked.mkdir()
+    QRELS.select("query_id", text="query_id").unique().head(2).write_parquet(asked / "part-0.parquet")
+    assert rf.evaluate(RUN, QRELS, queries=asked).scores["status"].is_in(["not_asked"]).any()
+
+
+@pytest.mark.parametrize(
+    "rank", [pl.Int128, pl.UInt128, pl.Decimal(20, 2), pl.String, pl.Date, pl.Boolean, pl.List(pl.Int64)], ids=str
+)
+def test_ranks_of_any_type_are_looked_at_alike(rank: Any, tmp_path: Path) -> None:
+    """Beside scores they are held against them where they are numbers, and not looked at where they are none."""
+    places = pl.int_range(1, pl.len() + 1).over("query_id")
+    typed = places.cast(rank) if rank != pl.List(pl.Int64) else pl.concat_list(places)
+    run = SHUFFLED.with_columns(rank=pl.lit(None, pl.Date) if rank == pl.Date else typed)
+    right = rf.evaluate(run, QRELS, metrics="mrr")
+    assert_frame_equal(rf.evaluate(run.lazy(), QRELS, metrics="mrr", memory_limit=99 * ROW).ledger, right.ledger)
+    run.head(500).write_parquet(tmp_path / "a.parquet")
+    run.slice(500).with_columns(rank=places).write_parquet(tmp_path / "b.parquet")
+    two = rf.evaluate({"run": [tmp_path / "a.parquet", tmp_path / "b.parquet"]}, QRELS, metrics="mrr")
+    assert_frame_equal(two.scores, right.scores)
+
+
+def test_text_that_would_be_rounded_is_refused_where_it_is_scanned() -> None:
+    text = pl.DataFrame({"query_id": "q", "doc_id": ["a", "b"], "score": ["9007199254740993", "9007199254740992"]})
+    for run in (text, text.lazy(), rf.scan_run(text.lazy())):
+        with pytest.raises(rf.DataError, match="holds 9007199254740993, which Float64 would round"):
+            rf.evaluate(run, {"q": {"a": 1}}, metrics="mrr")
+
+
 def test_a_file_that_is_written_keeps_its_place_and_mode(tmp_path: Path) -> None:
     place, link = tmp_path / "scores.parquet", tmp_path / "link.parquet"
-    place.write_bytes(b"old")
+    place.touch()
     place.chmod(0o640)
     link.symlink_to(place)
     rf.evaluate(RUN, QRELS, metrics="mrr", per_query=link)

@@ -491,10 +491,11 @@ def test_nothing_half_written_is_left_where_scores_cannot_be_made(metric: rf.Met
     with pytest.raises(rf.MetricError, match=r"metric 'mine'"):
         rf.evaluate_ranking(TWO, metrics=[metric], per_query=tmp_path / "report.parquet")
     assert list(tmp_path.iterdir()) == []
-    (tmp_path / "report.parquet").write_bytes(b"before")
+    rf.evaluate_ranking(TWO, metrics="mrr", per_query=tmp_path / "report.parquet")
+    before = (tmp_path / "report.parquet").read_bytes()
     with pytest.raises(rf.MetricError, match=r"metric 'mine'"):
         rf.evaluate_ranking(TWO, metrics=[metric], per_query=tmp_path / "report.parquet")
-    assert [(entry.name, entry.read_bytes()) for entry in tmp_path.iterdir()] == [("report.parquet", b"before")]
+    assert [(entry.name, entry.read_bytes()) for entry in tmp_path.iterdir()] == [("report.parquet", before)]
 
 
 def test_a_folder_that_does_not_exist_is_refused_before_anything_is_read(tmp_path: Path) -> None:

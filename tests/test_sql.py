@@ -167,6 +167,18 @@ def test_numbers_of_every_type_are_ordered_as_numbers(dtype: pl.DataType) -> Non
     assert found(run, qrels) == []
 
 
+@pytest.mark.parametrize("dtype", ["ENUM ('9', '10')", "BIGINT", "VARCHAR"])
+def test_ids_of_every_type_are_ordered_as_text(dtype: str) -> None:
+    """As in memory: 10 before 9, and not as an ENUM or numbers have them."""
+    values = f"(SELECT 'q' AS query_id, unnest(['9', '10'])::{dtype} AS doc_id, 1 AS score)"
+    grades = f"(SELECT 'q' AS query_id, unnest(['9', '10'])::{dtype} AS doc_id, 1 AS relevance)"
+    with duckdb.connect() as connection:
+        frame = connection.sql(sql.judged_ranking(run=values, qrels=grades)).pl()
+    told = frame.select(pl.col("doc_id").cast(pl.String), "rank", "ideal_rank").sort("rank")
+    assert told.rows() == [("9", 1, 2), ("10", 2, 1)]
+    assert rf.evaluate_ranking(frame, metrics="mrr").value("mrr") == 1.0
+
+
 @pytest.mark.parametrize("number", ["score", "relevance"])
 @pytest.mark.parametrize("statement", [sql.judged_ranking, sql.problems])
 def test_text_is_not_ordered_in_place_of_numbers(statement: Any, number: str) -> None:

@@ -36,6 +36,14 @@ def read_report(path: str | PathLike[str] | Sequence[str | PathLike[str]]) -> Re
     return _together({str(one): _read(Path(one)) for one in path})
 
 
+def holds_report(path: Path) -> bool:
+    """Whether a report stands in this file."""
+    try:
+        return METADATA in pl.read_parquet_metadata(path)
+    except (pl.exceptions.PolarsError, OSError):
+        return False
+
+
 def written(
     path: str | PathLike[str], blocks: Iterable[pl.DataFrame], report: Callable[[pl.DataFrame], Report]
 ) -> Report:

@@ -41,8 +41,9 @@ def judged_ranking(*, run: str = "run", qrels: str = "qrels", run_id: bool = Fal
     - Null scores come first in PostgreSQL and Snowflake, last in DuckDB, BigQuery and Spark; NaN comes first, but last
       in BigQuery. Neither has a place in a run, and no engine complains: ask `problems` first. Only that statement
       sees a document that is repeated and not judged, too, which pushes down those below it.
-    - Ids must be text in both tables, as numbers stand in another order (10 behind 9). Scores and grades must be
-      numbers: `+ 0` makes engines refuse text (Snowflake and Spark read numbers from it), and -0.0 the same as 0.0.
+    - Ids are ordered as text, whatever their type: `|| ''` makes text of numbers (10 before 9), of ENUM and of
+      dictionaries, and engines that cannot refuse them. They must be of one type in both tables. Scores and grades must
+      be numbers: `+ 0` makes engines refuse text (Snowflake and Spark read numbers from it), and -0.0 the same as 0.0.
     - Snowflake gives column names in capitals: `judged.rename(str.lower)` has them right.
 
     Args:
@@ -73,13 +74,13 @@ def judged_ranking(*, run: str = "run", qrels: str = "qrels", run_id: bool = Fal
     ),
     ranked_documents AS (
         SELECT query_id, doc_id,
-            ROW_NUMBER() OVER (PARTITION BY query_id ORDER BY score + 0 DESC, doc_id DESC) AS rank
+            ROW_NUMBER() OVER (PARTITION BY query_id ORDER BY score + 0 DESC, doc_id || '' DESC) AS rank
         FROM results AS run_rows
         WHERE query_id IN (SELECT query_id FROM qrels AS judgments)
     ),
     ranked_judgments AS (
         SELECT query_id, doc_id, relevance,
-            ROW_NUMBER() OVER (PARTITION BY query_id ORDER BY relevance + 0 DESC, doc_id) AS ideal_rank
+            ROW_NUMBER() OVER (PARTITION BY query_id ORDER BY relevance + 0 DESC, doc_id || '') AS ideal_rank
         FROM qrels AS judgments
     )
     SELECT query_id, doc_id, relevance, rank, ideal_rank, COALESCE(n_ret, 0) AS n_ret
@@ -88,7 +89,7 @@ def judged_ranking(*, run: str = "run", qrels: str = "qrels", run_id: bool = Fal
     LEFT JOIN returned_counts USING (query_id)
     """
     run, qrels = _inserted("run", run), _inserted("qrels", qrels)
-    doc_id = "doc_id" if collate is None else f"doc_id COLLATE {_inserted('collate', collate)}"
+    doc_id = "doc_id || ''" if collate is None else f"(doc_id || '') COLLATE {_inserted('collate', collate)}"
     keys = "run_id, query_id" if run_id else "query_id"
     every_run = "\n    CROSS JOIN (SELECT DISTINCT run_id FROM returned_counts) AS run_names" if run_id else ""
     return f"""\

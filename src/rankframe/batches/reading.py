@@ -67,6 +67,8 @@ class Batches:
             for frame in batches:
                 for run, part in _by_run(frame):
                     yield run, Loaded(part, self._scan.where)
+        if self._scan.has_runs and not self._n_rows:  # a run without a name, as there is no row to give it
+            yield "", Loaded(frame.clear().drop("run_id", strict=False), self._scan.where)
         if self._n_rows < before:
             raise DataError(
                 f"{self._scan.where}: of {before:,} rows {self._n_rows:,} were left when the LazyFrame was run again, "
@@ -161,7 +163,7 @@ class _Scan:
             part = None
             try:
                 with as_said():
-                    for frame in lazy.collect_batches(chunk_size=size, maintain_order=True, engine="streaming"):
+                    for frame in self._collected(lazy, size):
                         part = self._conformed(frame, has_runs=has_runs)
                         yield part
             except (pl.exceptions.PolarsError, OSError) as error:
@@ -169,8 +171,24 @@ class _Scan:
         if part is None:
             yield self._conformed(pl.DataFrame(schema=self.frames[-1].collect_schema()), has_runs=has_runs)
 
+    def _collected(self, lazy: pl.LazyFrame, size: int) -> Generator[pl.DataFrame]:
+        """The rows of a lazy frame, some at a time."""
+        batches = lazy.collect_batches(chunk_size=size, maintain_order=True, engine="streaming")
+        while True:
+            try:
+                frame = next(batches)
+            except StopIteration as end:
+                if end.args:  # raised by a function in the plan; Polars' own has none
+                    raise DataError(f"{self.where}: a function in the LazyFrame raised StopIteration") from end
+                return
+            yield frame
+
     def _conformed(self, frame: pl.DataFrame, *, has_runs: bool) -> pl.DataFrame:
         part = conformed(frame, RUN, self.where, only=NEEDED)
+        if "rank" in part.columns:  # it is only held against the scores, and parts may differ in its type
+            read = part["rank"].dtype.is_numeric() or part["rank"].dtype == pl.String
+            rank = pl.col("rank").cast(pl.Float64, strict=False) if read else pl.lit(None, pl.Float64)
+            part = part.with_columns(rank=rank)
         return part.with_columns(run_id=pl.lit(None, pl.String)) if has_runs and "run_id" not in part.columns else part
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 import polars as pl
 
 from rankframe.errors import EXAMPLES, DataError, counted, listed, with_more
+from rankframe.frames.coerce import rounded_rows, rounding
 from rankframe.frames.ledger import Note, note, pairs
 
 Invalid = Literal["error", "drop"]
@@ -66,14 +67,9 @@ def parted_rows(loaded: Loaded, number: str) -> tuple[Loaded, Unusable | None]:
         value = pl.col(number).str.strip_chars().cast(pl.Float64, strict=False)
         frame = frame.with_columns(value.alias(number), pl.col(number).alias(_TEXT))
         unread = pl.col(_TEXT).is_not_null() & pl.col(number).is_null()
-        whole = pl.col(_TEXT).str.contains(r"^\s*[+-]?[0-9]+\s*$")
-        large = pl.col(_TEXT).str.strip_chars(" +").cast(pl.Int128, strict=False).abs() > 2**53
-        rounded = frame.filter(whole, pl.col(number).abs() >= 2**53).filter(large.fill_null(value=True))
+        rounded = rounded_rows(frame, _TEXT, number)
         if rounded.height:
-            raise DataError(
-                f"{loaded.where}: {number!r} holds {rounded[_TEXT][0]}, which Float64 would round (exact up to 2**53), "
-                f"so different values could tie: {_told_places(rounded)}; scale the numbers down before"
-            )
+            raise DataError(rounding(loaded.where, number, rounded[_TEXT][0], f": {_told_places(rounded)}"))
     if not any(frame[name].null_count() for name in (*ids, number)) and _usable(frame[number], finite=finite):
         return replace(loaded, frame=frame if _TEXT not in frame.columns else frame.drop(_TEXT)), None
     unusable = ~pl.col(number).is_finite() if finite else pl.col(number).is_nan()

@@ -205,10 +205,7 @@ def _exact(name: str, where: str) -> pl.Expr:
             ends = [end for end in (values.min(), values.max()) if isinstance(end, int) and abs(end) > _EXACT_INTEGER]
             rounded = pl.Series(ends)
         if len(rounded):
-            raise DataError(
-                f"{where}: {name!r} holds {rounded[0]}, which Float64 would round (exact up to 2**53), so different "
-                f"values could tie; scale the numbers down before"
-            )
+            raise DataError(rounding(where, name, rounded[0]))
         return number
 
     return pl.col(name).map_batches(cast, return_dtype=pl.Float64, is_elementwise=True)
@@ -227,9 +224,27 @@ def _parsed(name: str, where: str) -> pl.Expr:
         wrong = text.filter(number.is_null() & text.is_not_null())
         if len(wrong):
             raise DataError(f"{where}: {len(wrong):,} {name} that is no number, such as {listed(wrong)}")
+        rounded = rounded_rows(pl.DataFrame({"text": text, "number": number}), "text", "number")
+        if rounded.height:
+            raise DataError(rounding(where, name, rounded["text"][0]))
         return number
 
     return pl.col(name).map_batches(parse, return_dtype=pl.Float64, is_elementwise=True)
+
+
+def rounded_rows(frame: pl.DataFrame, text: str, number: str) -> pl.DataFrame:
+    """The rows with a whole number, as text, that is another one as Float64."""
+    whole = pl.col(text).str.contains(r"^\s*[+-]?[0-9]+\s*$")
+    large = pl.col(text).str.strip_chars(" +").cast(pl.Int128, strict=False).abs() > _EXACT_INTEGER
+    return frame.filter(whole, pl.col(number).abs() >= _EXACT_INTEGER).filter(large.fill_null(value=True))
+
+
+def rounding(where: str, name: str, value: object, places: str = "") -> str:
+    """The error for a number that Float64 would round."""
+    return (
+        f"{where}: {name!r} holds {value}, which Float64 would round (exact up to 2**53), so different values could "
+        f"tie{places}; scale the numbers down before"
+    )
 
 
 def collected_like(frame: Frame, lazy: pl.LazyFrame) -> Frame:

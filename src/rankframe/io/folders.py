@@ -25,6 +25,8 @@ def find_texts(folder: Path, name: str) -> Path:
             return folder / candidate
     if any((folder / name).glob("*.parquet")):
         return folder / name
+    if parts_in(folder):
+        return folder
     raise FileNotFoundError(
         f"{folder}: no {name}.jsonl, nor .tsv, .csv, .parquet, nor a folder {name} of Parquet files"
     )
@@ -48,10 +50,17 @@ def find_qrels(folder: Path, split: str | None = None) -> list[Path]:
     splits = splits_of(folder)
     if split is None and len(splits) == 1:
         return _of_split(folder, splits[0])
+    if split is None and not splits and (parts := parts_in(folder)):
+        return parts
     there = f"the splits there are: {listed(splits, 12)}" if splits else "there are none"
     raise FileNotFoundError(
         f"{folder}: no judgments{f' for the split {split!r}' if split else ''} in qrels.tsv or qrels/; {there}"
     )
+
+
+def parts_in(folder: Path) -> list[Path]:
+    """The Parquet files of a table that an engine wrote into a folder of its own."""
+    return sorted(folder.glob("part-*.parquet"))
 
 
 def splits_of(folder: Path) -> list[str]:

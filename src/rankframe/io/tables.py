@@ -20,6 +20,12 @@ from rankframe.frames.schemas import Schema
 from rankframe.io.files import read_bytes, read_text
 
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
+_LOGS = {
+    "_delta_log": ("a Delta table", "give pl.scan_delta(path)"),
+    "_spark_metadata": ("written by a stream of Spark", "write what Spark reads of it as plain Parquet"),
+    ".hoodie": ("a Hudi table", "write what its engine reads of it as plain Parquet"),
+}
+"""Folders that stand beside files some of which are out of date: what they are of, and how to read it."""
 
 
 def scan_parquet(path: Path) -> pl.LazyFrame:
@@ -33,10 +39,13 @@ def parquet_files(folder: Path) -> list[Path]:
     Names that begin with `_` or `.` are those of files that are not finished, or not meant to be read.
 
     Raises:
-        DataError: where there is none.
+        DataError: where there is none, and for a table of which a log says which files count.
     """
     files = []
     for place, below, names in os.walk(folder, followlinks=True):
+        if logs := _LOGS.keys() & set(below):
+            what, how = _LOGS[logs.pop()]
+            raise DataError(f"{place}: {what}, of which not every file counts; {how}")
         below[:] = [name for name in below if not name.startswith(("_", "."))]  # those alone are walked
         files += [
             Path(place) / name
@@ -68,7 +77,7 @@ def scan_alike(files: Sequence[Path], root: Path | None = None) -> list[pl.LazyF
     groups: list[tuple[pl.Schema, dict[str, str | None], list[Path]]] = []
     for file in files:
         try:
-            schema = pl.Schema(pl.read_parquet_schema(file))
+            schema = pl.scan_parquet(file, glob=False).collect_schema()
         except (pl.exceptions.PolarsError, OSError) as error:
             raise unreadable(file, "Parquet", error) from error
         partition = _partition(file, root)

@@ -67,7 +67,7 @@ def evaluate(
         fingerprint: how the report's options tell input files apart: by path and "size", or by "sha256" of their bytes
             too.
         per_query: write the report to this Parquet file while its scores are made; it is there when it is whole, and
-            `read_report` reads it.
+            `read_report` reads it. An older report is written over, any other file is not.
         memory_limit: how much memory the rows of a run may take at a time where they are read in batches (Parquet
             files and LazyFrames), in bytes or as text: "512MB", "4 GiB"; 1 MB at least. Several runs share it. Queries
             come whole: where the rows of each stand together, in the order of the files; otherwise the rows are sorted

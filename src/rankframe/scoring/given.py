@@ -65,7 +65,8 @@ def evaluate_ranking(
 
     Returns:
         The `Report` that `evaluate` gives of the runs; its ledger lacks what only the whole runs can tell (queries
-        without judgments, ties at the cutoff, ranks that contradict scores). n_ret is null in its scores where the ranking has none.
+        without judgments, ties at the cutoff, ranks that contradict scores). n_ret is null in its scores where the
+        ranking has none.
 
     Raises:
         MetricError: for an unknown metric, parameter, cutoff or convention, and for one that needs n_ret where there is

@@ -22,7 +22,7 @@ from rankframe.metrics.metric import Metric
 from rankframe.ranking import Judgments, Population, Ranking
 from rankframe.ranking.population import Covered
 from rankframe.report import Report
-from rankframe.saved import written
+from rankframe.saved import holds_report, written
 from rankframe.scoring.values import score_blocks
 from rankframe.summaries import Measured
 
@@ -54,9 +54,11 @@ def reported(
 def refuse_target(per_query: str | PathLike[str], runs: object, others: Iterable[object]) -> None:
     """Refuse, before anything is read, a file that the report cannot or may not be written to.
 
+    A file that is there must be a report: an input may be one that only Polars knows of, behind a LazyFrame.
+
     Raises:
         FileNotFoundError: where its folder is not there.
-        DataError: for one that is an input, or whose name is that of another format.
+        DataError: for one that is an input or no report, or whose name is that of another format.
     """
     place = place_for(per_query)
     if format_of(place, None, "parquet") != "parquet":
@@ -64,6 +66,10 @@ def refuse_target(per_query: str | PathLike[str], runs: object, others: Iterable
             f"per_query={place}: the report is a Parquet file; name it {place.with_suffix('.parquet').name}"
         )
     refuse_writing_over("per_query=", place, runs, others)
+    if place.exists() and place.stat().st_size and not holds_report(place):
+        raise DataError(
+            f"per_query={place}: would write over a file that is no report; name another place or delete it"
+        )
 
 
 def conditions(

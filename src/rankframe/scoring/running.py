@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, suppress
+from functools import partial
 from threading import Event
+from typing import Any
 
 import polars as pl
 
@@ -47,11 +49,26 @@ def ranked_runs(
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         try:
             pending = [pool.submit(rank, source, max(1, rows // _AT_ONCE)) for source in sources]
+            for runs in pending:
+                runs.add_done_callback(partial(_stop_if_interrupted, stop))
             for source, runs in zip(sources, pending, strict=True):
                 yield from ((source, run) for run in runs.result())
+        except StoppedError:
+            raise next(end for end in map(_interrupt, pending) if end is not None) from None
         finally:  # also where one failed, or somebody interrupts: the others end at their next part
             stop.set()
             pool.shutdown(cancel_futures=True)
+
+
+def _interrupt(runs: Future[Any]) -> BaseException | None:
+    """What ended the ranking of a source from outside: Ctrl-C, of which Polars tells the thread that calls it."""
+    end = None if runs.cancelled() or not runs.done() else runs.exception()
+    return None if isinstance(end, Exception) else end
+
+
+def _stop_if_interrupted(stop: Event, runs: Future[Any]) -> None:
+    if _interrupt(runs) is not None:
+        stop.set()
 
 
 def _ranked(
@@ -73,7 +90,7 @@ def _ranked(
             for name, loaded in batches:
                 if stop.is_set():
                     raise StoppedError
-                if asked is not None:
+                if asked is not None and loaded.collapsed:
                     loaded.collapsed = {query: loaded.collapsed[query] for query in asked if query in loaded.collapsed}
                 if name not in runs:
                     runs[name] = ranker(name)

@@ -29,7 +29,7 @@ from rankframe.metrics.names import DEFAULT, resolve
 from rankframe.scoring import evaluate_ranking
 from rankframe.scoring.values import measured
 from rankframe.spark.frames import collected, conformed, needs_spark, refuse_rounded, unusable
-from rankframe.spark.rows import Run, first_rows, runs_of, without_judgments
+from rankframe.spark.rows import Run, check_name, first_rows, runs_of, without_judgments
 from rankframe.spark.survey import survey
 
 if TYPE_CHECKING:
@@ -108,11 +108,12 @@ def scores(
     needs_spark()
     from pyspark.sql import functions as sf
 
+    check_name(run_id)
     rules = named_convention(convention, missing=missing, no_relevant=no_relevant, self_hits=self_hits)
     asked = resolve(metrics, dialect=rules.dialect)
     choice("duplicates", duplicates, ("error", "best"))
     choice("invalid", invalid, ("error", "drop"))
-    if buckets is not None and (not isinstance(buckets, int) or buckets < 1):
+    if buckets is not None and (isinstance(buckets, bool) or not isinstance(buckets, int) or buckets < 1):
         raise DataError(f"buckets={buckets!r}; a whole number from 1, or None")
     rows = conformed(run, RUN)
     judgments = _judgments(conformed(qrels, QRELS), rows, invalid, duplicates)
@@ -125,7 +126,8 @@ def scores(
     count = buckets or max(_LEAST, judgments.count * len(found.names) // _PER_BUCKET)
     judged = _judged_rows(seen.rows, judgments.rows, len(found.names))
     bucketed = judged.withColumn("bucket", sf.pmod(sf.xxhash64("query_id"), sf.lit(count)))
-    kernel = _kernel(bound, found.names, convention, rules)
+    large = rows.sparkSession.conf.get("spark.sql.execution.arrow.useLargeVarTypes", "false") == "true"
+    kernel = _kernel(bound, found.names, convention, rules, large_texts=large)
     return bucketed.groupBy("bucket").applyInArrow(kernel, _spark_schema(bound))
 
 
@@ -243,9 +245,11 @@ def _judged_rows(rows: DataFrame, judged: DataFrame, n_runs: int) -> DataFrame:
     return ranked.filter("relevance is not null")
 
 
-def _kernel(metrics: list[Metric], names: tuple[str, ...], convention: str, rules: Convention) -> Callable[[Any], Any]:
+def _kernel(
+    metrics: list[Metric], names: tuple[str, ...], convention: str, rules: Convention, *, large_texts: bool
+) -> Callable[[Any], Any]:
     """What a worker does with a bucket: the judged rankings of some queries in, their scores out, as Arrow tables."""
-    arrow = _arrow_schema(metrics)
+    arrow = _arrow_schema(metrics, large_texts=large_texts)
 
     def kernel(table):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # Spark reads annotations, and means other types
         judged = pl.DataFrame(table).select(
@@ -278,11 +282,11 @@ def _columns(metrics: list[Metric]) -> list[tuple[str, str]]:
     return [*texts, *counts, *((name, "double") for name in dict.fromkeys(metric.name for metric in metrics))]
 
 
-def _arrow_schema(metrics: list[Metric]) -> Any:
+def _arrow_schema(metrics: list[Metric], *, large_texts: bool) -> Any:
     """The columns as Arrow has them; Polars' own texts are of a type that Spark does not take."""
     import pyarrow as pa
 
-    types = {"string": pa.string(), "long": pa.int64(), "double": pa.float64()}
+    types = {"string": pa.large_string() if large_texts else pa.string(), "long": pa.int64(), "double": pa.float64()}
     return pa.schema([(name, types[kind]) for name, kind in _columns(metrics)])
 
 

@@ -22,7 +22,7 @@ from rankframe.scoring.reporting import conditions, narrowed, reported
 from rankframe.scoring.values import largest_cutoff, measured
 from rankframe.spark.frames import ROUNDED, collected, conformed, near, needs_spark, refuse_rounded, sent
 from rankframe.spark.ranks import ranked
-from rankframe.spark.rows import Run, first_rows, kept, runs_of, without_judgments
+from rankframe.spark.rows import Run, check_name, first_rows, kept, runs_of, without_judgments
 from rankframe.spark.survey import Lookup, Survey, survey
 
 if TYPE_CHECKING:
@@ -90,6 +90,7 @@ def evaluate(
             report.value("ndcg@10")
     """
     needs_spark()
+    check_name(run_id)
     rules = named_convention(convention, missing=missing, no_relevant=no_relevant, self_hits=self_hits)
     asked = resolve(metrics, dialect=rules.dialect)
     choice("duplicates", duplicates, ("error", "best"))

@@ -75,6 +75,8 @@ def _spark_frame(source: object, schema: Schema) -> DataFrame:
     from pyspark.sql import DataFrame
 
     if isinstance(source, DataFrame):
+        if source.isStreaming:
+            raise DataError(f"{schema.label}: a stream has no end; write its rows to a table and give that")
         return source
     kind = f"{type(source).__module__.partition('.')[0]}.{type(source).__name__}".removeprefix("builtins.")
     raise DataError(

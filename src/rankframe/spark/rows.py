@@ -15,6 +15,7 @@ from rankframe.frames.checks import Duplicates, Invalid, Unusable, no_judgments,
 from rankframe.frames.ledger import Note, note
 from rankframe.frames.schemas import QRELS, RUN
 from rankframe.inputs import Source, null_runs, run_name
+from rankframe.metrics.grammar import is_text
 from rankframe.spark.frames import collected, sent, unusable
 
 if TYPE_CHECKING:
@@ -32,6 +33,12 @@ class Run:
     rows: DataFrame
     names: tuple[str, ...]
     wheres: tuple[str, ...]
+
+
+def check_name(name: object) -> None:
+    """Refuse the name of a run that is no text."""
+    if name is not None and not is_text(name):
+        raise DataError(f"the name of a run is text, got run_id={name!r:.80}")
 
 
 def runs_of(rows: DataFrame, name: str | None) -> Run:
