@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -721,6 +722,32 @@ def test_an_interrupted_evaluation_leaves_nothing(kill: signal.Signals, runs: in
     assert time.monotonic() - started < 30
     assert not list(spill.iterdir())
     assert not list(out.iterdir())
+
+
+def test_an_interrupt_in_one_run_ends_the_others(tmp_path: Path) -> None:
+    RUN.write_parquet(tmp_path / "run.parquet", row_group_size=50)
+    begun = threading.Event()
+    read = 0
+
+    def slow(scores: pl.Series) -> pl.Series:
+        nonlocal read
+        read += 1
+        begun.set()
+        time.sleep(0.1)
+        return scores
+
+    def interrupted(_: pl.Series) -> pl.Series:
+        assert begun.wait(60)
+        raise KeyboardInterrupt
+
+    lazy = pl.scan_parquet(tmp_path / "run.parquet")
+    runs = {
+        name: lazy.with_columns(pl.col("score").map_batches(way, return_dtype=pl.Float64, is_elementwise=True))
+        for name, way in (("slow", slow), ("stopped", interrupted), ("waits", slow))
+    }
+    with pytest.raises(KeyboardInterrupt):
+        rf.evaluate(runs, QRELS, metrics="mrr", memory_limit=60 * ROW)
+    assert 0 < read < RUN.height / 50
 
 
 def test_progress_is_shown_where_it_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

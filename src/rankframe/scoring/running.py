@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing, suppress
 from functools import partial
 from threading import Event
@@ -16,6 +16,7 @@ from rankframe.frames.checks import Invalid
 from rankframe.inputs import Source
 from rankframe.ranking import RunRanker
 
+_TICK = 0.2  # seconds
 _AT_ONCE = 2  # one is read while another is ranked; more of them share the same threads of Polars
 
 
@@ -52,6 +53,8 @@ def ranked_runs(
             for runs in pending:
                 runs.add_done_callback(partial(_stop_if_interrupted, stop))
             for source, runs in zip(sources, pending, strict=True):
+                while not runs.done():  # a wait without end hears of no Ctrl-C that reaches another thread
+                    wait([runs], timeout=_TICK)
                 yield from ((source, run) for run in runs.result())
         except StoppedError:
             raise next(end for end in map(_interrupt, pending) if end is not None) from None
