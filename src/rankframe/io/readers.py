@@ -90,7 +90,8 @@ def read_qrels(
 
     Args:
         source: a path (TREC four columns; BEIR three columns with or without a header; CSV, JSON, JSON lines,
-            Parquet; gzip and zstd are recognised), a BEIR folder, a mapping query -> {document: grade}, or a frame.
+            Parquet; gzip and zstd are recognised), a BEIR folder, a folder into which an engine wrote part-*.parquet,
+            a mapping query -> {document: grade}, or a frame.
         format: what a file holds, where its suffix misleads.
         columns: your column names -> ours, or the names of a text file's columns in their order.
         split: which judgments of a BEIR folder, by name ("test", "dev", "train").
@@ -121,8 +122,8 @@ def read_queries(
 ) -> pl.DataFrame:
     """Queries as a frame: query_id, text String, then all metadata.
 
-    `source` is a path (JSON lines, TSV, CSV, JSON, Parquet), a BEIR folder, a mapping id -> text, or a frame.
-    Other arguments and errors as in `read_run`; a record without an id is an error.
+    `source` is a path (JSON lines, TSV, CSV, JSON, Parquet), a BEIR folder, one of an engine's part-*.parquet, a
+    mapping id -> text, or a frame. Other arguments and errors as in `read_run`; a record without an id is an error.
 
     >>> read_queries({"q1": "red kite"}).rows()
     [('q1', 'red kite')]
