@@ -43,17 +43,6 @@ def test_scores_of_hostile_ids_are_written_as_parquet(spark: Any, tmp_path: Path
     assert_frame_equal(written, expected, abs_tol=1e-12)
 
 
-def test_texts_may_be_large_ones_in_arrow(spark: Any) -> None:
-    run, qrels = made(6)
-    setting = "spark.sql.execution.arrow.useLargeVarTypes"
-    spark.conf.set(setting, "true")
-    try:
-        found = _in_order(rankframe.spark.scores(sent(spark, run), sent(spark, qrels), metrics=METRICS))
-    finally:
-        spark.conf.unset(setting)
-    assert_frame_equal(found, rf.evaluate(run, qrels, metrics=METRICS).scores, abs_tol=1e-12)
-
-
 def test_a_query_in_a_bucket_without_the_largest_grade_is_measured_by_it_too(spark: Any) -> None:
     run = pl.DataFrame({"query_id": ["a", "b"], "doc_id": ["d", "d"], "score": [1.0, 1.0]})
     qrels = pl.DataFrame({"query_id": ["a", "b", "c"], "doc_id": ["d", "d", "d"], "relevance": [1, 4, 2]})

@@ -59,7 +59,7 @@ def scores(
     in buckets of whole queries, where the metrics are computed. So the workers need rankframe: installed on the
     cluster, or in an archive of an environment (`spark.addArtifacts("env.tar.gz", archive=True)`, or `--archives` of
     spark-submit). Polars, on which it stands, is compiled: `--py-files` is enough only where the workers have Polars,
-    PyArrow and NumPy.
+    PyArrow and NumPy. Spark's option spark.sql.execution.arrow.useLargeVarTypes has to be off, as it is unless set.
 
     Args:
         run: a Spark DataFrame, classic or of Spark Connect, with query_id, doc_id, score, and run_id where there are
@@ -126,8 +126,7 @@ def scores(
     count = buckets or max(_LEAST, judgments.count * len(found.names) // _PER_BUCKET)
     judged = _judged_rows(seen.rows, judgments.rows, len(found.names))
     bucketed = judged.withColumn("bucket", sf.pmod(sf.xxhash64("query_id"), sf.lit(count)))
-    large = rows.sparkSession.conf.get("spark.sql.execution.arrow.useLargeVarTypes", "false") == "true"
-    kernel = _kernel(bound, found.names, convention, rules, large_texts=large)
+    kernel = _kernel(bound, found.names, convention, rules)
     return bucketed.groupBy("bucket").applyInArrow(kernel, _spark_schema(bound))
 
 
@@ -245,11 +244,9 @@ def _judged_rows(rows: DataFrame, judged: DataFrame, n_runs: int) -> DataFrame:
     return ranked.filter("relevance is not null")
 
 
-def _kernel(
-    metrics: list[Metric], names: tuple[str, ...], convention: str, rules: Convention, *, large_texts: bool
-) -> Callable[[Any], Any]:
+def _kernel(metrics: list[Metric], names: tuple[str, ...], convention: str, rules: Convention) -> Callable[[Any], Any]:
     """What a worker does with a bucket: the judged rankings of some queries in, their scores out, as Arrow tables."""
-    arrow = _arrow_schema(metrics, large_texts=large_texts)
+    arrow = _arrow_schema(metrics)
 
     def kernel(table):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  # Spark reads annotations, and means other types
         judged = pl.DataFrame(table).select(
@@ -282,11 +279,11 @@ def _columns(metrics: list[Metric]) -> list[tuple[str, str]]:
     return [*texts, *counts, *((name, "double") for name in dict.fromkeys(metric.name for metric in metrics))]
 
 
-def _arrow_schema(metrics: list[Metric], *, large_texts: bool) -> Any:
+def _arrow_schema(metrics: list[Metric]) -> Any:
     """The columns as Arrow has them; Polars' own texts are of a type that Spark does not take."""
     import pyarrow as pa
 
-    types = {"string": pa.large_string() if large_texts else pa.string(), "long": pa.int64(), "double": pa.float64()}
+    types = {"string": pa.string(), "long": pa.int64(), "double": pa.float64()}
     return pa.schema([(name, types[kind]) for name, kind in _columns(metrics)])
 
 
