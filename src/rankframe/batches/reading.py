@@ -179,7 +179,10 @@ class _Scan:
                 frame = next(batches)
             except StopIteration as end:
                 if end.args:  # raised by a function in the plan; Polars' own has none
-                    raise DataError(f"{self.where}: a function in the LazyFrame raised StopIteration") from end
+                    raise DataError(
+                        f"{self.where}: a function in the LazyFrame raised StopIteration, which is no end of its rows; "
+                        f"handle it in that function"
+                    ) from end
                 return
             yield frame
 

@@ -9,7 +9,7 @@ from typing import Literal
 import polars as pl
 
 from rankframe.errors import EXAMPLES, DataError, counted, listed, with_more
-from rankframe.frames.coerce import rounded_rows, rounding
+from rankframe.frames.coerce import rounded_rows, would_round
 from rankframe.frames.ledger import Note, note, pairs
 
 Invalid = Literal["error", "drop"]
@@ -69,7 +69,7 @@ def parted_rows(loaded: Loaded, number: str) -> tuple[Loaded, Unusable | None]:
         unread = pl.col(_TEXT).is_not_null() & pl.col(number).is_null()
         rounded = rounded_rows(frame, _TEXT, number)
         if rounded.height:
-            raise DataError(rounding(loaded.where, number, rounded[_TEXT][0], f": {_told_places(rounded)}"))
+            raise would_round(loaded.where, number, rounded[_TEXT][0], _told_places(rounded))
     if not any(frame[name].null_count() for name in (*ids, number)) and _usable(frame[number], finite=finite):
         return replace(loaded, frame=frame if _TEXT not in frame.columns else frame.drop(_TEXT)), None
     unusable = ~pl.col(number).is_finite() if finite else pl.col(number).is_nan()

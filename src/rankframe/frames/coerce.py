@@ -205,7 +205,7 @@ def _exact(name: str, where: str) -> pl.Expr:
             ends = [end for end in (values.min(), values.max()) if isinstance(end, int) and abs(end) > _EXACT_INTEGER]
             rounded = pl.Series(ends)
         if len(rounded):
-            raise DataError(rounding(where, name, rounded[0]))
+            raise would_round(where, name, rounded[0])
         return number
 
     return pl.col(name).map_batches(cast, return_dtype=pl.Float64, is_elementwise=True)
@@ -226,7 +226,7 @@ def _parsed(name: str, where: str) -> pl.Expr:
             raise DataError(f"{where}: {len(wrong):,} {name} that is no number, such as {listed(wrong)}")
         rounded = rounded_rows(pl.DataFrame({"text": text, "number": number}), "text", "number")
         if rounded.height:
-            raise DataError(rounding(where, name, rounded["text"][0]))
+            raise would_round(where, name, rounded["text"][0])
         return number
 
     return pl.col(name).map_batches(parse, return_dtype=pl.Float64, is_elementwise=True)
@@ -239,11 +239,12 @@ def rounded_rows(frame: pl.DataFrame, text: str, number: str) -> pl.DataFrame:
     return frame.filter(whole, pl.col(number).abs() >= _EXACT_INTEGER).filter(large.fill_null(value=True))
 
 
-def rounding(where: str, name: str, value: object, places: str = "") -> str:
-    """The error for a number that Float64 would round."""
-    return (
+def would_round(where: str, name: str, value: object, places: str = "") -> DataError:
+    """The error for a number that Float64 would round, with the places where such numbers stand, if they are known."""
+    at = f": {places}" if places else ""
+    return DataError(
         f"{where}: {name!r} holds {value}, which Float64 would round (exact up to 2**53), so different values could "
-        f"tie{places}; scale the numbers down before"
+        f"tie{at}; scale the numbers down before"
     )
 
 

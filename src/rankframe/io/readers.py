@@ -35,14 +35,7 @@ from rankframe.frames.ledger import REASONS, Note
 from rankframe.frames.schemas import CORPUS, JUDGED, QRELS, QUERIES, RUN, Schema
 from rankframe.io.files import Format, existing, format_of
 from rankframe.io.folders import find_qrels, find_texts
-from rankframe.io.tables import (
-    read_csv,
-    read_json,
-    read_jsonl,
-    scan_parquet,
-    scan_shards,
-    unreadable,
-)
+from rankframe.io.tables import read_csv, read_json, read_jsonl, scan_parquet, scan_shards, unreadable
 from rankframe.io.text import first_line, read_table
 from rankframe.io.trec import Columns, read_trec_qrels, read_trec_run
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankframe.errors import DataError, ExtraError, listed
+from rankframe.frames.coerce import would_round
 from rankframe.frames.schemas import QRELS, RUN, Column, Schema
 
 if TYPE_CHECKING:
@@ -151,10 +152,7 @@ def refuse_rounded(rows: DataFrame, schema: Schema) -> None:
     found = collected(rows.select(ROUNDED).filter(f"{ROUNDED} is not null").limit(1))
     if found.height:
         number = "relevance" if schema is QRELS else "score"
-        raise DataError(
-            f"{schema.label}: {number!r} holds {found[ROUNDED][0]}, which Float64 would round (exact up to 2**53), so "
-            f"different values could tie; scale the numbers down before"
-        )
+        raise would_round(schema.label, number, found[ROUNDED][0])
 
 
 def collected(frame: DataFrame) -> pl.DataFrame:

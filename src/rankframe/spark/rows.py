@@ -38,7 +38,7 @@ class Run:
 def check_name(name: object) -> None:
     """Refuse the name of a run that is no text."""
     if name is not None and not is_text(name):
-        raise DataError(f"the name of a run is text, got run_id={name!r:.80}")
+        raise DataError(f"the name of a run is text, got run_id={name!r:.80}; as in run_id='bm25'")
 
 
 def runs_of(rows: DataFrame, name: str | None) -> Run:
